@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skipchain import CRF, HMM, MEMM, MoPMEMM, Tagger
+from skipchain import CRF, HMM, MEMM, MoPMEMM, SkipchainError, Tagger
 from skipchain import tagged_file as module
 from skipchain.datasets.harbour import harbour
 from skipchain.io.scanning import blocks
@@ -12,8 +12,8 @@ from skipchain.lookup import column_file
 from skipchain.recipes import recipe
 
 FEATURES = "word[-1..1]\nshape\nsuffix(3)"
-WORDS = [sentence.words for sentence in harbour()]
-LABELS = [sentence.labels for sentence in harbour()]
+WORDS = [sentence.words for sentence in harbour()[:180]]
+LABELS = [sentence.labels for sentence in harbour()[:180]]
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +131,45 @@ def test_blocks_give_the_bytes_of_the_whole(models, name, model, tmp_path, monke
     whole = tagger.tag_file(source, tmp_path / "wanted", format=format)
     assert (tmp_path / "found").read_bytes() == (tmp_path / "wanted").read_bytes()
     assert read == whole
+
+
+ASKED = {
+    "tsv": {"to": "tsv"},
+    "csv": {"to": "csv"},
+    "jsonl": {"to": "jsonl"},
+    "conllu": {"to": "conllu"},
+    "inline": {"to": "inline"},
+    "opennlp": {"to": "opennlp"},
+    "columns of three": {"nbest": 3, "marginals": True},
+    "table of three": {"to": "csv", "nbest": 3, "marginals": True},
+    "records of three": {"to": "jsonl", "nbest": 3, "marginals": True},
+    "posterior": {"decoder": "posterior"},
+    "other scheme": {"to": "jsonl", "scheme": "bioes"},
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "asked"), [*(("chain", asked) for asked in ASKED), ("documents", "jsonl")]
+)
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.filterwarnings("ignore::skipchain.errors.SkipchainWarning")
+@pytest.mark.usefixtures("_tiny")
+def test_other_formats_in_blocks_are_those_of_the_whole(
+    models, name, asked, model, tmp_path, monkeypatch
+):
+    if (name, model) == ("jsonl texts", "documents"):
+        pytest.skip("the case of words is looked up in what else is read with them")
+    format, text = FILES[name]
+    source = tmp_path / "in"
+    source.write_text(text, newline="")
+
+    def tagged(target):
+        try:
+            read = models[model].tag_file(source, target, format=format, **ASKED[asked])
+        except SkipchainError as error:
+            return str(error)
+        return read, target.read_bytes()
+
+    found = tagged(tmp_path / "found")
+    monkeypatch.setattr(module, "HEAD", 1 << 30)
+    assert found == tagged(tmp_path / "wanted")

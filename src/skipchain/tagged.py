@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from textwrap import shorten
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.corpus import plural
 from skipchain.corpus.schemes import Spans
+from skipchain.models.base.model import BEAM, AnyModel
 from skipchain.models.base.output_labels import RankedLabels
 from skipchain.report import notebook
 
@@ -136,6 +138,39 @@ class Prediction:
         for name in ("confidences", "marginals"):
             parts += [name] if getattr(self, name) is not None else []
         return [*parts, *(["n-best labellings"] if self.ranked is not None else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a tagger for a file, and the format in which it is written.
+
+    ``marginals`` and ``nbest`` are probabilities and further labellings, as far as the format shows
+    them; ``scheme`` is that of the labels that are written.
+    """
+
+    to: str = "conll"
+    decoder: str | None = None
+    beam: int = BEAM
+    marginals: bool = False
+    nbest: int = 0
+    scheme: str | None = None
+
+    def only_labels(self, model: AnyModel) -> bool:
+        """Whether nothing is asked but the labels that the model gives by itself, in columns."""
+        plain = self.to == "conll" and not (self.marginals or self.nbest or self.scheme)
+        return plain and self.beam == BEAM and self.decoder in (None, model.decoders[0])
+
+    def extras(self, model: AnyModel) -> dict[str, Any]:
+        """What `Tagger.predict` is asked for beside labels."""
+        page = self.to == "html"
+        # Where spans have no probabilities, those of labels do, but a page shows only spans.
+        sure = model.has_span_probabilities or (self.marginals and page)
+        return {
+            "confidences": model.encoding is not None and (self.marginals or page) and sure,
+            "probabilities": self.marginals and not page,
+            "nbest": self.nbest,
+            "scheme": self.scheme,
+        }
 
 
 def in_their_place(labelled: Corpus, source: Corpus) -> Corpus:

@@ -5,25 +5,18 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
-from skipchain.errors import SkipchainWarning
+from skipchain.errors import ReadError, SkipchainError, SkipchainWarning
 from skipchain.io.columns.reading import Reading
 from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK
-from skipchain.io.conll import (
-    choose_separator,
-    find_note_fault,
-    find_value_fault,
-    format_conll,
-    header_of,
-    is_marker,
-    notes_to_write,
-    rows_of,
-)
+from skipchain.io.conll import is_marker
 from skipchain.io.files import STDIO, atomic_write, check_text
 from skipchain.io.formats import format_of_text, parse_text
 from skipchain.io.scanning.blocks import (
@@ -36,16 +29,23 @@ from skipchain.io.scanning.blocks import (
     table_documents,
 )
 from skipchain.io.scanning.scan import HEAD, BlockReader, NeedsWhole, format_of_head
-from skipchain.io.unpack import describe_size
+from skipchain.io.unpack import TooLargeError, describe_size
 from skipchain.parallel import Workers
-from skipchain.tagged import in_their_place
+from skipchain.tagged import Prediction, Question, in_their_place
+from skipchain.tagged_output import (
+    BlockWriter,
+    ColumnWriter,
+    Place,
+    UnlikeFirstError,
+    block_writer,
+    write_tagged,
+)
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
     from skipchain.models.base.model import AnyModel
-    from skipchain.tagged import Prediction
 
-LARGE = 256 << 20  # bytes of a file of which it is told that it is held as a whole
+LARGE = 64 << 20  # bytes of a file of which it is told that it is held as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,10 @@ class BlockLabeller(Protocol):
     """What labels the blocks behind the first in the place of threads of this process."""
 
     def labelled(self, stream: BlockTagger, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
-        """The blocks with labels, in order: for each what `BlockTagger.label` gives."""
+        """The blocks with labels, in order: for each what `BlockTagger.label` gives.
+
+        Of the ``block`` of each its data are not needed.
+        """
 
 
 class CorpusTagger(Protocol):
@@ -82,8 +85,10 @@ class CorpusTagger(Protocol):
     def threads(self) -> int | None:
         """How many threads it uses; None: all cores."""
 
-    def predict(self, corpus: Corpus) -> Prediction:
-        """The corpus with labels."""
+    def answer(
+        self, corpus: Corpus, question: Question, forced: Sequence[str | None] | None = None
+    ) -> Prediction:
+        """The corpus with labels, and whatever else is asked."""
 
     def tag_lines(
         self, data: bytes, path: str | Path, format: str | None, columns: Sequence[str] | None
@@ -98,7 +103,7 @@ class CorpusTagger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TextFileTagger:
-    """Labels one text file: how it is read, where its labels go, and who is told of it.
+    """Labels one text file: how it is read, what is asked, where it goes, and who is told of it.
 
     ``alone`` is the tagger with one thread, for each of several threads; a ``labeller`` labels
     blocks elsewhere.
@@ -108,8 +113,9 @@ class TextFileTagger:
     alone: CorpusTagger
     source: str | Path
     target: str | Path
+    question: Question
     format: str | None
-    columns: Sequence[str] | None
+    options: dict[str, Any]
     charset: str | None
     max_bytes: int | None
     overwrite: bool
@@ -121,10 +127,13 @@ class TextFileTagger:
         """Label it, in blocks where that can be done."""
         try:
             return self._run(in_blocks=True)
-        except NeedsWhole:
-            if STDIO in (str(self.source), str(self.target)):
+        except NeedsWhole as error:
+            if not (is_stored(self.source) and is_stored(self.target, new=True)):
                 raise  # what was read or written is gone
-        return self._run(in_blocks=False)
+            try:
+                return self._run(in_blocks=False)
+            except TooLargeError as too_large:
+                raise ReadError(f"{error.fault}; {too_large.fault}", path=error.path) from None
 
     def _run(self, *, in_blocks: bool) -> Reading:
         with open_text(self.source, self.charset, self.max_bytes) as file:
@@ -140,40 +149,46 @@ class TextFileTagger:
                 warnings.warn(told, SkipchainWarning, stacklevel=2)
             return self._run_whole(file)
 
-    def _options(self) -> dict[str, Any]:
-        return {} if self.columns is None else {"columns": self.columns}
+    @property
+    def _columns(self) -> Sequence[str] | None:
+        return self.options.get("columns")
 
     def _stream(self, file: TextFile, format: str) -> BlockTagger | None:
         """What labels the blocks of the file; None where it must be labelled as a whole."""
-        model = self.tagger.model
+        model, writer = self.tagger.model, block_writer(self.question.to)
+        if writer is None:
+            self._tell_whole(file, f"{self.question.to} is written as a whole; write jsonl")
+            return None
         head = bytes(file.data[: file.data.rfind(b"\n") + 1])
-        lines = self.tagger.line_tagger(head, file.path, format, self.columns)
+        lines = None
+        if self.question.only_labels(model):
+            lines = self.tagger.line_tagger(head, file.path, format, self._columns)
         if lines is not None and lines.layout.scan(head, ()) is None:
             lines = None
         apart = model.labels_sentences_apart
+        ends: dict[str, Any] = {"question": self.question, "writer": writer, "told": self._told}
+        size = BLOCK if apart else LARGEST_BLOCK
         if lines is not None:
-            reader = BlockReader.known(file.path, lines.layout, self._options(), marked=not apart)
+            reader = BlockReader.known(file.path, lines.layout, self.options, marked=not apart)
             documents = table_documents(lines.layout.separator, len(lines.layout.names))
             borders = BORDERS["conll"]["sentence"] if apart else documents
-            size = BLOCK if apart else LARGEST_BLOCK
-            return BlockTagger(self.tagger, self.alone, reader, borders, size, lines)
+            return BlockTagger(self.tagger, self.alone, reader, borders, size, lines=lines, **ends)
         if not model.labels_documents_apart:
             self._tell_whole(file, f"a {model.kind} may look at all of it")
             return None
-        reader = BlockReader.of(file, format, self._options(), sentences=apart)
+        reader = BlockReader.of(file, format, self.options, sentences=apart)
         if reader.borders is None:
             self._tell_whole(file, reader.reason)
             return None
-        size = BLOCK if apart else LARGEST_BLOCK
-        return BlockTagger(self.tagger, self.alone, reader, reader.borders, size)
+        return BlockTagger(self.tagger, self.alone, reader, reader.borders, size, **ends)
 
     def _tell_whole(self, file: TextFile, reason: str) -> None:
         """Say that a large file is held as a whole, and what would help."""
         if file.fill(LARGE):
             return
         warnings.warn(
-            f"{file.path}: more than {describe_size(LARGE)}, and it is read as a whole, up to "
-            f"--max-bytes: {reason}; mark its documents (-DOCSTART-), or cut the file in parts",
+            f"{file.path}: more than {describe_size(LARGE)}, and all of it is held in memory, up "
+            f"to --max-bytes: {reason}, or cut the file in parts",
             SkipchainWarning,
             stacklevel=2,
         )
@@ -181,48 +196,42 @@ class TextFileTagger:
     def _run_whole(self, file: TextFile) -> Reading:
         """Label all of the file at once."""
         began, data, tagger = time.perf_counter(), file.whole(), self.tagger
-        tagged = tagger.tag_lines(data, file.path, self.format, self.columns)
+        tagged = None
+        if self.question.only_labels(tagger.model):
+            tagged = tagger.tag_lines(data, file.path, self.format, self._columns)
         if tagged is not None:
             lines, reading = tagged
-            reading = self._tell_reading(reading, file)
+            reading = replace(reading, charset=file.charset)
+            self._told(reading)
             with atomic_write(self.target, overwrite=self.overwrite, binary=True) as out:
                 out.writelines(lines)
         else:
             text = data.decode()
             format = self.format or format_of_text(check_text(text, file.path), file.path)
-            corpus = parse_text(text, file.path, format, scheme=NO_SCHEME, **self._options())
-            reading = self._tell_reading(Reading.of(corpus, format, file.charset), file)
-            labelled(tagger, corpus).write(self.target, "conll", overwrite=self.overwrite)
-        self._tell(file, reading.tokens, began)
+            corpus = parse_text(text, file.path, format, scheme=NO_SCHEME, **self.options)
+            reading = Reading.of(corpus, format, file.charset)
+            self._told(reading)
+            found = answered(tagger, corpus, self.question)
+            write_tagged(found, self.target, self.question.to, overwrite=self.overwrite)
+        self._tell(file, reading.tokens or 0, began)
         return reading
 
-    def _tell_reading(self, reading: Reading, file: TextFile) -> Reading:
-        """Tell how the file was read, and in which character set."""
-        reading = replace(reading, charset=file.charset)
+    def _told(self, reading: Reading) -> None:
         if self.told is not None:
             self.told(reading)
-        return reading
 
     def _write(self, file: TextFile, stream: BlockTagger) -> Reading:
         """Write the blocks as they are labelled."""
-        began, direct = time.perf_counter(), str(self.target) == STDIO
-        documents = sentences = tokens = 0
-        begun = True  # a document, which the first token that comes is in
+        began, direct = time.perf_counter(), not is_stored(self.target, new=True)
         blocks = file.blocks(stream.borders, Size(stream.size))
+        stream.charset = file.charset
         with atomic_write(self.target, overwrite=self.overwrite, binary=True) as out:
-            for part in stream.labelled(blocks):
-                out.write(part.lines)
+            for piece in stream.pieces(blocks):
+                out.write(piece)
                 if direct:
                     out.flush()
-                documents += part.documents + (begun or part.begins)
-                begun = part.ends
-                sentences += part.sentences
-                tokens += part.tokens
-                self._tell(file, tokens, began)
-        first = stream.first
-        sizes = documents, sentences, tokens
-        reading = Reading(first.format, file.charset, first.columns, *sizes, first.header)
-        return self._tell_reading(reading, file)
+                self._tell(file, stream.tokens, began)
+        return stream.reading
 
     def _tell(self, file: TextFile, tokens: int, began: float) -> None:
         if self.watch is not None:
@@ -230,66 +239,108 @@ class TextFileTagger:
             self.watch(FileProgress(tokens, file.position, file.size, spent))
 
 
-def labelled(tagger: CorpusTagger, corpus: Corpus) -> Corpus:
-    """The corpus with predicted labels, in the place of those that it has."""
-    found = tagger.predict(corpus.without_labels() if corpus.labelled else corpus).corpus
-    return in_their_place(found, corpus)
+def is_stored(path: str | Path, *, new: bool = False) -> bool:
+    """Whether a path names a file on a disk, which can be read again, or would be a ``new`` one."""
+    if str(path) == STDIO:
+        return False
+    try:
+        return S_ISREG(Path(path).stat().st_mode)
+    except OSError:
+        return new
+
+
+def answered(
+    tagger: CorpusTagger,
+    corpus: Corpus,
+    question: Question,
+    forced: Sequence[str | None] | None = None,
+) -> Prediction:
+    """The corpus with predicted labels in place of those that it has, and what else is asked.
+
+    Labels that are ``forced`` stay as they are.
+    """
+    bare = corpus.without_labels() if corpus.labelled else corpus
+    found = tagger.answer(bare, question, forced)
+    return replace(found, corpus=in_their_place(found.corpus, corpus))
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledBlock:
-    """The lines of a block, and its numbers of sentences and tokens.
+    """A block with labels: as lines, where these are ready, or as a prediction to be written.
 
     ``documents`` begin behind its first token; ``begins`` says that one begins with that token,
     ``ends`` that one begins behind the last.
     """
 
-    lines: bytes
+    block: TextBlock
     sentences: int
     tokens: int
     documents: int
     begins: bool
     ends: bool
+    found: Prediction | None = None
+    lines: bytes = b""
 
 
 @dataclass(slots=True)
 class BlockTagger:
-    """Labels the blocks of a file, those of tidy columns as the bytes that they are."""
+    """Labels the blocks of a file, those of tidy columns as the bytes that they are.
+
+    What has been labelled is counted: ``documents`` that have begun, ``sentences``, ``tokens``.
+    """
 
     tagger: CorpusTagger
     alone: CorpusTagger
     reader: BlockReader
     borders: Borders
     size: int
+    question: Question
+    writer: BlockWriter
+    told: Callable[[Reading], None]
     lines: LineTagger | None = None
-    separator: str | None = None
-    first: Reading = field(default_factory=lambda: Reading("conll", "", (), 0, 0, 0))
-    """how the first block was read"""
     labeller: BlockLabeller | None = None
+    charset: str = ""
+    documents: int = 0
+    sentences: int = 0
+    tokens: int = 0
+    _characters: int = 0
+    _begun: bool = True  # a document, which the next token is in
+    _first: Reading = field(default_factory=lambda: Reading("conll", "", (), None, None, None))
 
-    def labelled(self, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
-        """The blocks with labels, in order; the first shows how the others are written."""
-        yield self._first(next(blocks))
-        if self.labeller is not None:
-            yield from self.labeller.labelled(self, blocks)
-            return
+    @property
+    def reading(self) -> Reading:
+        """How the file was read so far."""
+        sizes = {"documents": self.documents, "sentences": self.sentences, "tokens": self.tokens}
+        return replace(self._first, charset=self.charset, **sizes)
+
+    def pieces(self, blocks: Iterator[TextBlock]) -> Iterator[bytes]:
+        """The blocks with labels, written one behind the other.
+
+        The first shows how the others are written; how it was read is told before it is labelled.
+        """
+        yield self._written(self._label_first(next(blocks)))
+        if isinstance(self.writer, ColumnWriter) and self.writer.separator != " ":
+            self.lines = None  # which writes others
         with Workers(self.tagger.threads) as workers:
-            yield from workers.stream(self.label, blocks)
+            found = workers.stream(self.label, blocks)
+            if self.labeller is not None:
+                found = self.labeller.labelled(self, blocks)
+            for part in found:
+                yield self._written(part)
 
-    def _first(self, block: TextBlock) -> LabelledBlock:
+    def _label_first(self, block: TextBlock) -> LabelledBlock:
         if self.lines is not None and (quick := self._quick(block)) is not None:
-            self.separator = " "
-            names = self.lines.layout.names
-            self.first = Reading("conll", "", names, 0, 0, 0)
+            self._tell_first(Reading("conll", "", self.lines.layout.names, None, None, None))
+            self.writer = ColumnWriter(" ")
             return quick
-        reader = self.reader
-        corpus = reader.with_markers(reader.parse(block, scheme=NO_SCHEME), block)
-        self.first = Reading.of(corpus, reader.format, "")
-        found = labelled(self.tagger, corpus)
-        self.separator = choose_separator(found, notes_to_write(found), None, header_of(found))
-        if self.separator != " ":  # with which tidy lines are written
-            self.lines = None
-        return self._counted(corpus, block, format_conll(found, separator=self.separator))
+        corpus = self.reader.parse(block, scheme=NO_SCHEME)
+        read = Reading.of(corpus, self.reader.format, "")
+        self._tell_first(replace(read, documents=None, sentences=None, tokens=None))
+        return self._labelled(corpus, block, self.tagger)
+
+    def _tell_first(self, reading: Reading) -> None:
+        self._first = replace(reading, charset=self.charset)
+        self.told(self._first)
 
     def _quick(self, block: TextBlock) -> LabelledBlock | None:
         """A block of tidy columns with labels."""
@@ -299,25 +350,56 @@ class BlockTagger:
             return None
         places, tokens = found.documents, found.tokens
         marks = len(places - {0, tokens}), 0 in places, tokens in places
-        return LabelledBlock(found.lines, found.sentences, tokens, *marks)
+        return LabelledBlock(block, found.sentences, tokens, *marks, lines=found.lines)
 
     def label(self, block: TextBlock) -> LabelledBlock:
         """A block behind the first with labels."""
         if self.lines is not None and (quick := self._quick(block)) is not None:
             return quick
-        reader = self.reader
-        corpus = reader.parse(block, scheme=NO_SCHEME)
-        corpus = reader.with_markers(corpus, block)
-        found = labelled(self.alone, corpus)
-        notes, separator = notes_to_write(found), str(self.separator)
-        fault = find_value_fault(found, separator)
-        fault = fault or find_note_fault(notes, separator, len(found.columns))
-        if fault is not None:
-            raise reader.needs_whole(fault, block)
-        return self._counted(corpus, block, rows_of(found, separator, notes))
+        return self._labelled(self.reader.parse(block, scheme=NO_SCHEME), block, self.alone)
 
-    def _counted(self, corpus: Corpus, block: TextBlock, written: str) -> LabelledBlock:
+    def _labelled(self, corpus: Corpus, block: TextBlock, tagger: CorpusTagger) -> LabelledBlock:
+        if self.writer.keeps_markers:
+            raw = not (self.question.marginals or self.question.nbest)
+            corpus = self.reader.with_markers(corpus, block, raw=raw)
+        else:
+            corpus = self.reader.without_markers(corpus, block)
         begins = self.reader.begins_document(corpus, block)
         ends = any(map(is_marker, corpus.notes.get(corpus.n_tokens, ())))
         sizes = len(corpus), corpus.n_tokens, corpus.n_documents - 1
-        return LabelledBlock(written.encode(), *sizes, begins, ends)
+        with self._naming(block):
+            found = answered(tagger, corpus, self.question)
+        return LabelledBlock(block, *sizes, begins, ends, found)
+
+    def _written(self, part: LabelledBlock) -> bytes:
+        """A block as it is written; it is counted."""
+        block, begins = part.block, self._begun or part.begins
+        written = part.lines
+        if part.found is not None:
+            document, marked = self.documents - (not begins), self.reader.marked
+            place = Place(block.number, document, begins, marked, self._characters)
+            try:
+                with self._naming(block):
+                    written = self.writer.write(part.found, place).encode()
+            except UnlikeFirstError as error:
+                raise self.reader.needs_whole(str(error), block) from None
+            if not marked:
+                self._characters += sum(map(len, part.found.corpus.texts or ()))
+        self.documents += part.documents + begins
+        self.sentences += part.sentences
+        self.tokens += part.tokens
+        self._begun = part.ends
+        return written
+
+    @contextmanager
+    def _naming(self, block: TextBlock) -> Iterator[None]:
+        """Say of what is wrong with a further block where it begins: errors count from there."""
+        try:
+            yield
+        except (ReadError, UnlikeFirstError):
+            raise
+        except SkipchainError as error:
+            if block.number == 0:
+                raise
+            fault = f"in the part that begins with this line, counted from it: {error}"
+            raise ReadError(fault, path=self.reader.path, line=block.first) from None

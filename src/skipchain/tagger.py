@@ -28,7 +28,14 @@ from skipchain.models.base.inputs import Input, as_input, count_tokens
 from skipchain.models.base.model import BEAM, MAX_NBEST, AnyModel, Explained, Model
 from skipchain.models.base.output_labels import RankedLabels
 from skipchain.parallel import Workers
-from skipchain.tagged import Fields, Prediction, TaggedText, alternative_labels, tagged_texts
+from skipchain.tagged import (
+    Fields,
+    Prediction,
+    Question,
+    TaggedText,
+    alternative_labels,
+    tagged_texts,
+)
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
@@ -211,8 +218,15 @@ class Tagger:
         source: str | Path,
         target: str | Path,
         *,
+        to: str = "conll",
+        decoder: str | None = None,
+        beam: int = BEAM,
+        marginals: bool = False,
+        nbest: int = 0,
+        scheme: str | None = None,
         format: str | None = None,
         columns: Sequence[str] | None = None,
+        label: str | None = None,
         charset: str | None = None,
         max_bytes: int | None = None,
         overwrite: bool = False,
@@ -220,15 +234,18 @@ class Tagger:
         watch: Watcher | None = None,
         labeller: BlockLabeller | None = None,
     ) -> Reading:
-        """Label a file and write it as columns, as `read`, `predict` and `Corpus.write` do.
+        """Label a file and write it in the format ``to``; what was there is labelled anew.
 
-        ``format``, ``columns`` and ``charset`` are those of `read`; what is written is in UTF-8.
+        ``decoder``, ``beam``, ``nbest`` and ``scheme`` are those of `predict`; ``marginals`` adds
+        the probabilities of labels, on a page (html) those of spans. ``format``, ``columns``,
+        ``label`` and ``charset`` are those of `read`; what is written is in UTF-8.
+
         It is done in blocks of whole documents (sentences, where the model looks no further or the
         file marks none), each written when it is labelled: the memory that it takes does not grow
         with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
-        that cannot be cut. ``watch`` is told of what is done, ``told`` of how the file was read: at
-        the end where it was read in blocks. A ``labeller``, such as
-        `skipchain.cluster.ClusterLabeller`, labels the blocks in the place of threads.
+        that cannot be cut. ``told`` is told how the file is read before it is labelled, without
+        the sizes where these are not known yet, and ``watch`` how much is done. A ``labeller``,
+        such as `skipchain.cluster.ClusterLabeller`, labels blocks in the place of threads.
 
         Much text in columns is labelled as the bytes that it is, without a corpus being made, where
         the model is a chain whose labels depend on words, their neighbours and the label before.
@@ -246,23 +263,40 @@ class Tagger:
         saw O
         Berlin B-LOC
         """
-        from skipchain.tagged_file import TextFileTagger, labelled
+        from skipchain.tagged_file import TextFileTagger, answered
+        from skipchain.tagged_output import check_format, write_tagged
 
+        check_format(to, marginals=marginals, nbest=nbest)
+        self.model.check_decoder(decoder, beam)
+        self.model.output_in(scheme)
         found = UTF8 if charset is None else check_charset(charset)
         format = format or format_of_path(source)
         check_readable(format, display_path(source))
+        question = Question(to, decoder, beam, marginals, nbest, scheme)
+        given = {"columns": columns, "label": label}
+        options = {name: value for name, value in given.items() if value is not None}
         if format is not None and is_folder(format):
-            options: dict[str, Any] = {} if columns is None else {"columns": columns}
             how: dict[str, Any] = {"charset": charset, "max_bytes": max_bytes, "scheme": NO_SCHEME}
             corpus = read(source, format, **how, **options)
             reading = Reading.of(corpus, format, found)
             if told is not None:
                 told(reading)
-            labelled(self, corpus).write(target, "conll", overwrite=overwrite)
+            write_tagged(answered(self, corpus, question), target, to, overwrite=overwrite)
             return reading
-        alone, how_read = Tagger(self.model, 1), (format, columns, charset, max_bytes)
-        files = source, target, *how_read, overwrite
-        return TextFileTagger(self, alone, *files, watch, told, labeller).run()
+        alone, files = Tagger(self.model, 1), (source, target)
+        how_read = (format, options, charset, max_bytes)
+        return TextFileTagger(
+            self, alone, *files, question, *how_read, overwrite, watch, told, labeller
+        ).run()
+
+    def answer(
+        self, corpus: Corpus, question: Question, forced: Sequence[str | None] | None = None
+    ) -> Prediction:
+        """The corpus with labels, and whatever else is asked."""
+        how: dict[str, Any] = {
+            "decoder": question.decoder, "beam": question.beam, "forced": forced
+        }  # fmt: skip
+        return self.predict(corpus, **how, **question.extras(self.model))
 
     def tag_lines(
         self, data: bytes, path: str | Path, format: str | None, columns: Sequence[str] | None

@@ -20,6 +20,7 @@ from skipchain.cluster.tagging import AHEAD, GIVEN, TRIES, Answer, BlockWorker
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import ReadError, SkipchainWarning
 from skipchain.io.scanning.blocks import TextBlock
+from skipchain.tagged_file import LabelledBlock
 
 SIZE = 3 << 20  # bytes of files: the first mebibyte is looked at before they are cut
 
@@ -256,11 +257,11 @@ def test_warnings_of_a_worker_are_in_its_answer(here, tagger, monkeypatch):
     def label(block):
         warnings.warn("odd", SkipchainWarning, stacklevel=1)
         warnings.warn("not ours", DeprecationWarning, stacklevel=1)
-        return block
+        return LabelledBlock(block, 1, 1, 0, False, False)
 
     monkeypatch.setattr(tagging, "received", lambda *given: SimpleNamespace(label=label))
-    answer = worker.label(None, [1, 2])
-    assert answer.blocks == [1, 2]
+    answer = worker.label(None, [TextBlock(b"x", number, 1) for number in (1, 2)])
+    assert [(own.block.number, own.block.data) for own in answer.blocks] == [(1, b""), (2, b"")]
     assert answer.warnings == [(SkipchainWarning, "odd")] * 2
 
 
@@ -314,11 +315,7 @@ def test_a_file_that_is_read_as_a_whole_is_labelled_here(here, tagger, tmp_path)
     ("arguments", "fault"),
     [
         (["--cluster", "here"], "'here' is no address of a cluster; give ray://HOST:PORT, or auto"),
-        (
-            ["--cluster", "auto", "--marginals"],
-            "leave out either --cluster or the options for more",
-        ),
-        (["--cluster", "auto", "--to", "jsonl"], "labels are written as conll"),
+        (["--cluster", "auto", "--force"], "--cluster is for files in blocks; leave it out with"),
         (["--workers", "2"], "--workers are those of a cluster; give --cluster auto, too"),
     ],
 )
@@ -329,12 +326,6 @@ def test_faults_of_the_command(here, run, tmp_path, arguments, fault):
     assert fault in err
     assert err.count("\n") == 1
     assert not target.exists()
-
-
-def test_a_text_is_labelled_here(here, run):
-    code, _, err = run("tag", here / "m.skip", "--text", "Ada ran", "--cluster", "auto")
-    assert code == 2
-    assert "--text is labelled here; --cluster is for files" in err
 
 
 # Ray -------------------------------------------------------------------------------------------

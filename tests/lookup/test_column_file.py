@@ -14,10 +14,11 @@ from skipchain.corpus.schemes import convert
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import SkipchainError
 from skipchain.io.columns import tidy
-from skipchain.kernels.best_paths import best_paths
+from skipchain.kernels.best_paths import LANES, best_paths
 from skipchain.kernels.chain import viterbi
 from skipchain.kernels.kernel import interpreted
 from skipchain.lookup import column_file, frozen
+from skipchain.lookup.frozen import leads_of
 from skipchain.recipes import recipe
 from skipchain.tagger import Tagger
 
@@ -194,12 +195,18 @@ def test_formats_of_other_kinds_are_read_as_ever(tagger, tmp_path):
         tagger.tag_file(source, tmp_path / "no.conll", format="html")
 
 
-@given(st.integers(1, 9), st.lists(st.integers(1, 7), min_size=1, max_size=5), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
-def test_best_paths_are_those_of_the_exact_kernel(states, lengths, seed):
+@given(
+    st.integers(1, 19),
+    st.lists(st.integers(1, 7), min_size=1, max_size=5),
+    st.sampled_from([1, 4, 30]),
+    st.integers(0, 99),
+)
+@settings(max_examples=100, deadline=None)
+def test_best_paths_are_those_of_the_exact_kernel(states, lengths, spread, seed):
+    """Whether nearly all states are passed over, as scores far apart have it, or hardly one."""
     rng = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    node = rng.integers(-9, 9, (offsets[-1], states)).astype(np.float32)
+    node = rng.integers(-9 * spread, 9 * spread, (offsets[-1], states)).astype(np.float32)
     edge = rng.integers(-9, 9, (states, states)).astype(np.float32)
     edge[rng.random(edge.shape) < 0.1] = -np.inf
     start, end = rng.integers(-9, 9, (2, states)).astype(np.float32)
@@ -208,11 +215,13 @@ def test_best_paths_are_those_of_the_exact_kernel(states, lengths, seed):
     whole[offsets[1:] - 1] += end
     wanted, scores = np.zeros(len(node), np.int32), np.zeros(len(lengths))
     viterbi(whole, edge[None].astype(np.float64), offsets, wanted, scores)
-    path = np.zeros(len(node), np.int32)
-    best_paths(node, edge, start, end, offsets, path)
+    path, room = np.zeros(len(node), np.int32), (0, -states % LANES)
+    node, edge = np.pad(node, ((0, 0), room)), np.pad(edge, room, constant_values=-np.inf)
+    start, end = np.pad(start, room, constant_values=-np.inf), np.pad(end, room)
+    best_paths(node, edge, leads_of(edge), start, end, offsets, path)
     np.testing.assert_array_equal(path, wanted)
     with interpreted():
-        best_paths(node, edge, start, end, offsets, path)
+        best_paths(node, edge, leads_of(edge), start, end, offsets, path)
     np.testing.assert_array_equal(path, wanted)
 
 

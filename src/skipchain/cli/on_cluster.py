@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 WORKERS = 2  # where nobody says how many
 
 
-def check_cluster(address: str | None, workers: int | None, *, text: bool, plain: bool) -> None:
-    """Refuse what is not done on a cluster, before any work; ``plain``: labels are all it takes."""
+def check_cluster(address: str | None, workers: int | None, *, blocks: bool) -> None:
+    """Refuse what is not done on a cluster, before any work; ``blocks``: files are read in them."""
     if address is None:
         if workers is not None:
             raise SkipchainError("--workers are those of a cluster; give --cluster auto, too")
@@ -24,12 +24,10 @@ def check_cluster(address: str | None, workers: int | None, *, text: bool, plain
     from skipchain.cluster.connection import check_address
 
     check_address(address)
-    if text:
-        raise SkipchainError("--text is labelled here; --cluster is for files")
-    if not plain:
+    if not blocks:
         raise SkipchainError(
-            "on a cluster labels are written as conll, with nothing beside them; leave out either "
-            "--cluster or the options for more"
+            "--cluster is for files in blocks; leave it out with --text, --force, --scheme and "
+            "--repair"
         )
 
 

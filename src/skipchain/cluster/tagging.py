@@ -184,8 +184,8 @@ class BlockWorker:
         with warnings.catch_warnings(record=True) as told, Workers(self.threads) as workers:
             warnings.simplefilter("always", SkipchainWarning)
             try:
-                for block in workers.stream(own.label, blocks):
-                    found.append(block)
+                for part in workers.stream(own.label, blocks):
+                    found.append(replace(part, block=replace(part.block, data=b"")))
             except SkipchainError as error:
                 fault = error
         kept = [(own.category, str(own.message)) for own in told]
@@ -270,7 +270,7 @@ def sent(stream: BlockTagger) -> Any:
     """What labels blocks, without what a worker has or does not need."""
     lines = stream.lines and replace(stream.lines, chain=None, named=None)  # type: ignore[arg-type]
     reader = replace(stream.reader, borders=None)
-    gone: dict[str, Any] = {"tagger": None, "alone": None, "borders": None, "labeller": None}
+    gone = dict.fromkeys(("tagger", "alone", "borders", "told", "labeller"))
     return replace(stream, reader=reader, lines=lines, **gone)
 
 

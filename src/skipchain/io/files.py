@@ -86,6 +86,8 @@ def open_binary(path: str | Path) -> Iterator[IO[bytes]]:
     with nullcontext() if str(path) == STDIO else file:
         try:
             yield file
+        except BrokenPipeError:  # of what is written meanwhile
+            raise
         except OSError as error:
             raise describe_os_error(display_path(path), error) from None
 

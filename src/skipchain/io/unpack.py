@@ -189,12 +189,16 @@ def limit_of(max_bytes: int | None) -> int:
     return int(max_bytes)
 
 
-def too_large(kind: str, limit: int, path: object) -> ReadError:
+class TooLargeError(ReadError):
+    """A file has more bytes than are to be held at once."""
+
+
+def too_large(kind: str, limit: int, path: object) -> TooLargeError:
     """The error for a file of that kind that has more bytes than the limit."""
     verb = "holds" if kind == "plain" else "unpacks to"
     fault = f"{verb} more than {describe_size(limit)}, the limit; if that is meant, "
     advice = "raise it with max_bytes= (on the command line, --max-bytes)"
-    return ReadError(fault + advice, path=path)
+    return TooLargeError(fault + advice, path=path)
 
 
 def kind_of(head: bytes) -> str:

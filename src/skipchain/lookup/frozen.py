@@ -27,11 +27,12 @@ class FrozenChain:
     """The best labels of tokens, whose columns may be slices of a text.
 
     Scores have W ≥ L places, of which the last are never chosen: ``edge`` [W, W], ``start`` and
-    ``end`` [W].
+    ``end`` [W]. ``leads`` [W, W] are those of `leads_of`.
     """
 
     scorer: LookupScorer
     edge: Singles
+    leads: Singles
     start: Singles
     end: Singles
 
@@ -57,7 +58,7 @@ class FrozenChain:
             edge[:size, :size] += log_mask(rules.pairs)
             start[:size] += log_mask(rules.start)
             end[:size] += log_mask(rules.end)
-        return cls(scorer, edge, start, end)
+        return cls(scorer, edge, leads_of(edge), start, end)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -84,5 +85,21 @@ class FrozenChain:
     def decode(self, node: NDArray[np.floating], sentences: Ints) -> Labels:
         """The best labels [N] of tokens with these scores [N, W]."""
         path: Labels = np.empty(len(node), np.int32)
-        best_paths(node, self.edge, self.start, self.end, sentences, path)
+        best_paths(node, self.edge, self.leads, self.start, self.end, sentences, path)
         return path
+
+
+def leads_of(edge: Singles) -> Singles:
+    """By how much a label i must be behind a label a to be worse before all labels, as [a, i].
+
+    It is max_j edge(i, j) − edge(a, j), and a little more, so that no rounding makes them equal.
+
+    >>> leads_of(np.array([[0, 1], [-2, 2]], np.float32)).round(3).tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
+    """
+    leads, exact = np.empty_like(edge), edge.astype(np.float64)
+    largest = np.abs(exact, where=np.isfinite(exact), out=np.zeros_like(exact)).max(initial=0.0)
+    with np.errstate(invalid="ignore"):  # where both are forbidden, which fmax passes over
+        for row, own in zip(leads, exact, strict=True):
+            row[:] = np.fmax.reduce(exact - own, axis=1, initial=-np.inf)
+    return leads + 4 * np.spacing(np.float32(largest))

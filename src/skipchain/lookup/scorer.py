@@ -23,6 +23,7 @@ from skipchain.features.strings import StringTable
 from skipchain.features.template import STATE, Atom, Template, View
 from skipchain.features.views import NGRAMS
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.kernels.best_paths import LANES
 from skipchain.kernels.lookup import score_tokens
 from skipchain.lookup.byte_index import ByteIndex, Bytes
 from skipchain.lookup.conjunction_table import ConjunctionTable, lay_out_tables
@@ -41,7 +42,6 @@ TABLE_BYTES = 64 << 20
 LARGEST_KEY = 1 << 62
 PART_TOKENS = 16_384
 LARGEST_PART = 65_536  # in each part, distinct values are numbered anew
-LANES = 8  # rows are a multiple of so many numbers long, for processors that add many at once
 
 
 def can_look_up(vocabulary: Vocabulary) -> bool:

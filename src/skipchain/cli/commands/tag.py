@@ -15,7 +15,7 @@ import typer
 from skipchain.cli import options
 from skipchain.cli.on_cluster import check_cluster, cluster_labeller
 from skipchain.cli.options import option
-from skipchain.errors import SkipchainError
+from skipchain.errors import ParameterError, SkipchainError
 from skipchain.report.printable import one_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from skipchain.tagger import Tagger
 
 FORMATS = ("conll", "tsv", "csv", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
-COLUMN_FORMATS = ("conll", "tsv", "csv")
 SPAN_FORMATS = ("brat", "html", "inline", "opennlp")
 FREE = ("_", "?")  # labels that leave a token free under --force
 
@@ -116,10 +115,11 @@ def tag(
     from skipchain.cli import targets
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.waiting import waiting
-    from skipchain.cli.write import write_tagged
     from skipchain.io.files import STDIO, check_target
     from skipchain.io.text import parse_plain
-    from skipchain.tagged import in_their_place
+    from skipchain.tagged import Question
+    from skipchain.tagged_file import answered
+    from skipchain.tagged_output import write_tagged
 
     model, given = _model_and_files(model, files or [], output)
     several = targets.is_folder_target(output, given, to)
@@ -133,40 +133,43 @@ def tag(
             _check_extras(target.format, nbest, marginals)
     elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    asked = bool(
-        marginals or nbest or force or scheme or repair is not None or label or beam or to_scheme
-    )
-    formats = {target.format for target in going} if several else {wanted}
-    check_cluster(
-        cluster,
-        workers,
-        text=text is not None,
-        plain=formats == {"conll"} and not (asked or decoder),
-    )
+    blocks = text is None and not (force or scheme or repair is not None)
+    check_cluster(cluster, workers, blocks=blocks)
     tagger = options.load_tagger(model, threads, samples, moves)
     tagger.model.check_decoder(**how)
     tagger.model.output_in(to_scheme)
 
     def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
+        if tagger.model.encoding is None and wanted in SPAN_FORMATS:
+            raise _no_spans(tagger, wanted)
+        if blocks:
+            if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
+                options.say("reading from the terminal; end with Ctrl-D")
+            told: list[Reading] = []
+            reading = tagger.tag_file(
+                source,
+                output,
+                to=wanted,
+                **how,
+                marginals=marginals,
+                nbest=nbest,
+                scheme=to_scheme,
+                format=format,
+                columns=options.column_names(columns),
+                label=label,
+                charset=charset,
+                max_bytes=options.parse_size(max_bytes),
+                overwrite=overwrite,
+                told=None if quiet else partial(_tell, source, told),
+                watch=watch,
+                labeller=labeller,
+            )
+            if told and told[0] != reading:
+                options.say(f"{options.shown(source)}: {reading.sizes}")
+            return
         if text is not None:
             corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
         else:
-            if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
-                options.say("reading from the terminal; end with Ctrl-D")
-            if wanted == "conll" and not asked and decoder in (None, tagger.model.decoders[0]):
-                tagger.tag_file(
-                    source,
-                    output,
-                    format=format,
-                    columns=options.column_names(columns),
-                    charset=charset,
-                    max_bytes=options.parse_size(max_bytes),
-                    overwrite=overwrite,
-                    told=None if quiet else partial(_tell, source),
-                    watch=watch,
-                    labeller=labeller,
-                )
-                return
             corpus = options.read_corpora(
                 [source],
                 format=format,
@@ -180,23 +183,9 @@ def tag(
                 replaced=not force,
             )
         forced = _forced(corpus, tagger, source) if force else None
-        prediction = tagger.predict(
-            corpus.without_labels() if corpus.labelled else corpus,
-            **how,
-            forced=forced,
-            confidences=tagger.model.encoding is not None
-            and (marginals or wanted == "html")
-            # where spans have no probabilities, those of labels do, but a page shows only spans
-            and (tagger.model.has_span_probabilities or (marginals and wanted == "html")),
-            probabilities=marginals and wanted in (*COLUMN_FORMATS, "jsonl"),
-            nbest=nbest,
-            scheme=to_scheme,
-        )
-        if prediction.spans is None and wanted in SPAN_FORMATS:
-            raise _no_spans(tagger, wanted)
-        if corpus.labelled:
-            prediction = replace(prediction, corpus=in_their_place(prediction.corpus, corpus))
-        write_tagged(prediction, output, wanted, overwrite=overwrite)
+        question = Question(wanted, **how, marginals=marginals, nbest=nbest, scheme=to_scheme)
+        found = answered(tagger, corpus, question, forced)
+        write_tagged(found, output, wanted, overwrite=overwrite)
 
     if (marginals or nbest) and not quiet:
         _tell_probabilities(tagger)
@@ -240,9 +229,11 @@ def _no_spans(tagger: Tagger, wanted: str) -> SkipchainError:
     return SkipchainError(fault + advice * options.may_be_fields(tagger.model.labels))
 
 
-def _tell(source: str, reading: Reading) -> None:
+def _tell(source: str, told: list[Reading], reading: Reading) -> None:
     """Say how the file was read that is tagged."""
     from skipchain.corpus.corpus import LABEL
+
+    told.append(reading)
 
     labels = "labels are replaced" if LABEL in reading.columns else "no labels"
     options.say(f"{options.shown(source)}: {reading}; {labels}")
@@ -325,17 +316,16 @@ def _tag_all(
 def _check_extras(wanted: str | None, nbest: int, marginals: bool) -> None:
     """Refuse what the output format cannot show."""
     from skipchain.models.base.model import MAX_NBEST
+    from skipchain.tagged_output import check_format
 
     if not 0 <= nbest <= MAX_NBEST:
         raise SkipchainError(f"--nbest must be from 1 to {MAX_NBEST:,}, got {nbest:,}")
     if wanted is None:  # each file has its own
         return
-    if nbest and wanted not in (*COLUMN_FORMATS, "jsonl"):
-        raise SkipchainError(f"--nbest can be written as conll, tsv, csv or jsonl, not as {wanted}")
-    if marginals and wanted not in (*COLUMN_FORMATS, "jsonl", "html"):
-        raise SkipchainError(
-            f"--marginals can be written as conll, tsv, csv, jsonl or html, not as {wanted}"
-        )
+    try:
+        check_format(wanted, nbest=nbest, marginals=marginals)
+    except ParameterError as error:
+        raise SkipchainError(f"--{error}") from None
 
 
 def _output_format(asked: str | None, output: str) -> str:

@@ -13,7 +13,8 @@ from skipchain.io.conll import header_of, header_read
 class Reading:
     """Format, character set, columns and size of a file, as it was read.
 
-    ``header`` has the names that the first row gave the columns, and is empty where none did.
+    ``header`` has the names that the first row gave the columns, and is empty where none did. The
+    sizes are None where all of the file has not been read yet.
 
     >>> corpus = Corpus.of([["Ada", "slept"]], [["B-PER", "O"]])
     >>> print(Reading.of(corpus, "conll", "utf-8"))
@@ -23,9 +24,9 @@ class Reading:
     format: str
     charset: str
     columns: tuple[str, ...]
-    documents: int
-    sentences: int
-    tokens: int
+    documents: int | None
+    sentences: int | None
+    tokens: int | None
     header: tuple[str, ...] = ()
 
     @classmethod
@@ -37,12 +38,16 @@ class Reading:
             header = header_read(corpus)
         return cls(format, charset, (*corpus.columns,), *sizes, tuple(header or ()))
 
-    def __str__(self) -> str:
+    @property
+    def sizes(self) -> str:
+        """How much there is: ``1 document, 1 sentence, 2 tokens``."""
         nouns = {"document": self.documents, "sentence": self.sentences, "token": self.tokens}
-        sizes = ", ".join(plural(count, noun) for noun, count in nouns.items())
+        return ", ".join(plural(count, noun) for noun, count in nouns.items() if count is not None)
+
+    def __str__(self) -> str:
         columns = f"columns {', '.join(self.columns)}"
         if self.header:
             columns += f", by the header row {', '.join(map(repr, self.header))}"
         elif self.columns[:1] == (INDEX,) and self.format not in ("conllu", "jsonl"):
             columns += f"; the column {INDEX} counts tokens"
-        return f"{sizes}; {self.format} in {self.charset}; {columns}"
+        return "; ".join(filter(None, [self.sizes, f"{self.format} in {self.charset}", columns]))

@@ -107,20 +107,25 @@ def format_csv(corpus: Corpus, *, separator: str = ",") -> str:
     ",",O
     <BLANKLINE>
     """
-    check_sentences(corpus, "a table")
     if separator not in DELIMITERS:
         raise CorpusError(f"separator must be a comma, a semicolon or a tab, got {separator!r}")
     if DOCUMENT not in corpus.columns and (corpus.n_documents > 1 or corpus.names is not None):
         corpus = with_documents(corpus)
+    return csv_rows(corpus, separator)
+
+
+def csv_rows(corpus: Corpus, separator: str = ",", *, header: bool = True) -> str:
+    """The rows of a table, behind those that name the columns where a ``header`` is wanted."""
+    check_sentences(corpus, "a table")
     for name, column in corpus.columns.items():
         for value in column.values:
             if any(sign in value for sign in "\t\n\r\0"):
                 raise CorpusError(f"a table cannot hold the {name} {value!r}; write JSONL instead")
-    header = header_of(corpus) or own_header(corpus)
+    names = (header_of(corpus) or own_header(corpus)) if header else None
     out = io.StringIO()
     rows = csv.writer(out, delimiter=separator, lineterminator="\n")
-    if header is not None:
-        rows.writerow(header)
+    if names is not None:
+        rows.writerow(names)
     strings = [column.tolist() for column in corpus.columns.values()]
     ends = set(corpus.sentences[1:].tolist())
     for token, row in enumerate(zip(*strings, strict=True), 1):
@@ -152,9 +157,12 @@ def check_headless(corpus: Corpus) -> None:
         raise CorpusError(f"a table cannot show this corpus: {fault}; write JSONL instead")
 
 
-def with_documents(corpus: Corpus) -> Corpus:
-    """The corpus with a first column that names the document of each token, or numbers it."""
-    names = corpus.names or tuple(str(k + 1) for k in range(corpus.n_documents))
+def with_documents(corpus: Corpus, before: int = 0) -> Corpus:
+    """The corpus with a first column that names the document of each token, or numbers it.
+
+    So many documents of the same file stand ``before`` it.
+    """
+    names = corpus.names or tuple(str(before + k + 1) for k in range(corpus.n_documents))
     sizes = (
         corpus.sentences[corpus.documents[1:]] - corpus.sentences[corpus.documents[:-1]]
     ).tolist()

@@ -51,16 +51,16 @@ class TidyColumns:
         >>> TidyColumns.of(b"# newdoc\\nAda B-PER\\n") is None
         True
         """
-        if has_notes(data):
+        if has_other_ends(data):
             return None
         head = _head(data)
         separator = "\t" if b"\t" in head else " "
         cells = head.decode(errors="replace").split(separator)
         width = len(cells)
-        # One long sentence, a header, an index: what these mean is for the reader.
+        # One long sentence, a header, an index, a comment: what these mean is for the reader.
         single = len(data) > 2 * LONGEST and data.find(b"\n\n", 0, len(data) - 2) < 0
         doubtful = may_differ(cells) if columns is None else named_cells(cells) is not None
-        if single or doubtful:
+        if single or doubtful or head.startswith(COMMENT.encode()):
             return None
         names = default_names(width) if columns is None else given_names(columns)
         if not head or len(names) != width or width > MAX_COLUMNS:
@@ -81,9 +81,12 @@ class TidyColumns:
         return self.names[-1] == LABEL
 
     def fits(self, data: bytes) -> bool:
-        """Whether a further block may be tidy, too: `scan` looks at its lines."""
+        """Whether a further block may be tidy, too: `scan` looks at its lines.
+
+        A line that looks like a comment has the cells of a token, or is none and makes it untidy.
+        """
         marked = not self.labelled and DOCSTART.encode() in data
-        return not (marked or has_notes(data))
+        return not (marked or has_other_ends(data))
 
     def corpus(self, data: bytes, path: object = None) -> Corpus:
         """The corpus of a block of whole lines, without labels."""
@@ -201,10 +204,9 @@ def cut_documents(data: bytes, size: int | None = None) -> Iterator[bytes]:
     return _cut_behind(data, DOCUMENT, size or few, kept=1)
 
 
-def has_notes(data: bytes) -> bool:
-    """Whether there are comments, or bytes that end no line of a tidy file."""
-    comment = COMMENT.encode()
-    return b"\r" in data or b"\0" in data or data.startswith(comment) or b"\n" + comment in data
+def has_other_ends(data: bytes) -> bool:
+    """Whether there are bytes that end lines, or text, in another way than a tidy file's do."""
+    return b"\r" in data or b"\0" in data
 
 
 def has_documents(data: bytes) -> bool:

@@ -9,7 +9,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import IO, Protocol
 
 from skipchain.errors import ReadError
 from skipchain.io.charsets import Utf8File, describe_nul
+from skipchain.io.conll import is_marker
+from skipchain.io.conllu import DOCUMENT as CONLLU_DOCUMENT
 from skipchain.io.files import check_packed, display_path, open_binary, refuse_model
 from skipchain.io.tokenizer import tokenize
 from skipchain.io.unpack import UnpackedFile, describe_size, limit_of, too_large
@@ -48,6 +50,10 @@ class Borders(Protocol):
     def unit(self) -> str:
         """What is never cut: ``sentence`` or ``document``."""
 
+    @property
+    def in_lines(self) -> bool:
+        """Whether a border may stand inside a line, too."""
+
     def find(self, data: bytearray, begin: int, least: int, end: int) -> int:
         """The first place from ``least`` on at which what began at ``begin`` ends; −1: none yet.
 
@@ -62,6 +68,7 @@ class PatternBorders:
     unit: str
     border: re.Pattern[bytes]
     token: re.Pattern[bytes]
+    in_lines: bool = False
 
     def find(self, data: bytearray, begin: int, least: int, end: int) -> int:
         """See `Borders`."""
@@ -75,10 +82,60 @@ class PatternBorders:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkerBorders:
+    """Borders before lines that begin documents, and before the notes on top of them.
+
+    A document ends at the first blank line behind its last token. ``marker`` finds lines that may
+    be such; ``begins`` says of one whether it is. Notes are comments where they can be no tokens,
+    and blank lines.
+    """
+
+    marker: re.Pattern[bytes]
+    begins: Callable[[str], bool]
+    token: re.Pattern[bytes]
+    comments: bool
+    unit: str = "document"
+    in_lines: bool = False
+
+    def find(self, data: bytearray, begin: int, least: int, end: int) -> int:
+        """See `Borders`."""
+        first = _place(self.token, data, begin, end)
+        if first < 0:
+            return -1
+        at = start = max(first, least)
+        while (marker := _place(self.marker, data, at, end)) >= 0:
+            at = data.find(b"\n", marker, end) + 1
+            if at == 0:
+                return -1
+            if self.begins(data[marker:at].decode().rstrip("\r\n")):
+                cut = self._behind_blank(data, start, marker)
+                if cut >= 0:
+                    return cut if _place(self.token, data, cut, end) >= 0 else -1
+                start = at - 1  # no line is looked at twice, however many stand between tokens
+        return -1
+
+    def _behind_blank(self, data: bytearray, start: int, marker: int) -> int:
+        """Behind the first blank line of the notes that stand right before a marker, or −1."""
+        cut, after = -1, marker
+        while after - 1 > start:  # at the end of a line that begins behind `start`
+            before = data.rfind(b"\n", start, after - 1)
+            if before < 0:
+                break
+            line = data[before + 1 : after - 1]
+            if not line.strip(b" \t\r"):
+                cut = after
+            elif not (self.comments and line.startswith(b"#")):
+                break
+            after = before + 1
+        return cut
+
+
+@dataclass(frozen=True, slots=True)
 class SentenceBorders:
     """Borders between the sentences of running text, as the tokeniser finds them."""
 
     unit: str = "sentence"
+    in_lines: bool = True
 
     def find(self, data: bytearray, begin: int, least: int, end: int) -> int:
         """See `Borders`; behind an end of a sentence some more sentences must be there to see."""
@@ -105,6 +162,7 @@ class RecordBorders:
     """Borders between JSON lines: between documents, or lines of which none names a document."""
 
     unit: str
+    in_lines: bool = False
 
     def find(self, data: bytearray, begin: int, least: int, end: int) -> int:
         """See `Borders`."""
@@ -163,10 +221,10 @@ def _place(pattern: re.Pattern[bytes], data: bytearray, begin: int, end: int) ->
 _TOKEN = re.compile(rb"^(?!# |-DOCSTART-)[ \t\r]*[^ \t\r\n]", re.MULTILINE)
 _CONLLU_TOKEN = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n]", re.MULTILINE)
 _WORD = re.compile(rb"^[ \t\r]*[^ \t\r\n]", re.MULTILINE)
-_BLANK = rb"\n[ \t\r]*\n"
-_NOTES = rb"(?=(?:#[^\n]*\n|[ \t\r]*\n)*?"
-_MARKERS = {0: rb"-DOCSTART-[ \t\r\n]", 2: rb"# newdoc\r?\n", 3: rb"# doc ", 5: rb"# newdoc id = "}
+_BLANK = re.compile(rb"\n[ \t\r]*\n")
+_MARKERS = {0: rb"-DOCSTART-", 2: rb"# newdoc\r?$", 3: rb"# doc ", 5: rb"# newdoc id = "}
 """Lines that begin documents, by the least number of cells that they have, if they are tokens."""
+_CONLLU_MARKER = re.compile(rb"^#\s*newdoc", re.MULTILINE)
 
 
 def table_documents(separator: str, width: int) -> Borders:
@@ -176,23 +234,24 @@ def table_documents(separator: str, width: int) -> Borders:
     """
     tokens = {min(width, 5)} if separator == " " else ()
     markers = b"|".join(own for cells, own in _MARKERS.items() if cells not in tokens)
-    notes = _NOTES if separator == "\t" else rb"(?=(?:[ \t\r]*\n)*?"
-    border = re.compile(_BLANK + notes + rb"(?:" + markers + rb"))")
-    return PatternBorders("document", border, _TOKEN)
+    marker = re.compile(rb"^(?:" + markers + rb")", re.MULTILINE)
+    return MarkerBorders(marker, is_marker, _TOKEN, comments=separator == "\t")
+
+
+def _begins_conllu(line: str) -> bool:
+    return CONLLU_DOCUMENT.fullmatch(line) is not None
 
 
 BORDERS: dict[str, dict[str, Borders]] = {
-    "conll": {"sentence": PatternBorders("sentence", re.compile(_BLANK), _TOKEN)},
+    "conll": {"sentence": PatternBorders("sentence", _BLANK, _TOKEN)},
     "conllu": {
-        "sentence": PatternBorders("sentence", re.compile(_BLANK), _CONLLU_TOKEN),
-        "document": PatternBorders(
-            "document", re.compile(_BLANK + _NOTES + rb"#\s*newdoc)"), _CONLLU_TOKEN
-        ),
+        "sentence": PatternBorders("sentence", _BLANK, _CONLLU_TOKEN),
+        "document": MarkerBorders(_CONLLU_MARKER, _begins_conllu, _CONLLU_TOKEN, comments=True),
     },
     "jsonl": {"sentence": RecordBorders("sentence"), "document": RecordBorders("document")},
     "opennlp": {
         "sentence": PatternBorders("sentence", re.compile(rb"\n"), _WORD),
-        "document": PatternBorders("document", re.compile(_BLANK), _WORD),
+        "document": PatternBorders("document", _BLANK, _WORD),
     },
     "text": {"sentence": SentenceBorders()},
 }
@@ -237,7 +296,8 @@ class TextFile:
         """The blocks of the file, of about so many bytes as ``size`` then says."""
         begin, looked, number, first = 0, 0, 0, 1
         while True:
-            end = len(self.data) if self.ended else self.data.rfind(b"\n") + 1
+            whole = self.ended or borders.in_lines
+            end = len(self.data) if whole else self.data.rfind(b"\n") + 1
             cut = borders.find(self.data, begin, max(begin + size.bytes, looked), end)
             if cut < 0 and not self.ended:
                 looked = max(0, end - NEAR - begin)

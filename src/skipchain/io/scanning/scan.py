@@ -256,47 +256,65 @@ class BlockReader:
             return True
         return corpus.n_documents > 1 and not _marked_tokens(corpus)  # all markers are standard
 
-    def with_markers(self, corpus: Corpus, block: TextBlock) -> Corpus:
+    def with_markers(self, corpus: Corpus, block: TextBlock, *, raw: bool) -> Corpus:
         """The corpus of a block as a part of its file, whose documents are marked when written.
 
-        Of a file of several documents, none is written as one that stands alone would be.
+        Of a file of several documents, none is written as one that stands alone would be. Where
+        columns stay as they are (``raw``), the markers of a table with labels do, too.
         """
         if self.format in TABLES:
-            return self._with_table_markers(corpus, block)
+            return self._with_table_markers(corpus, block, raw)
         if not self.marked:
             if corpus.n_documents > 1 or (block.number > 0 and _is_marked(corpus)):
-                raise self.needs_whole("a document begins, and none was marked before", block)
+                raise self.needs_whole(LATE, block)
             return corpus
         if corpus.n_documents > 1 or corpus.names is not None:
             return corpus
         bare = block.number == 0 and self.format == "conllu" and not _is_marked(corpus)
         return corpus if bare else replace(corpus, names=("",))
 
-    def _with_table_markers(self, corpus: Corpus, block: TextBlock) -> Corpus:
-        """Where there are labels, markers are written as they were read; else all get another cell,
-        or none.
+    def without_markers(self, corpus: Corpus, block: TextBlock) -> Corpus:
+        """The corpus of a block as a part of its file, for formats that mark documents otherwise.
+
+        Its documents are all of the file's, or parts of the one that the file is.
         """
-        if corpus.labelled or not (self.marked or _marked_tokens(corpus)):
+        fresh = corpus.n_documents > 1 or (block.number > 0 and _is_marked(corpus))
+        if fresh and not self.marked:
+            raise self.needs_whole(LATE, block)
+        if self.format not in TABLES or not self.marked:
+            return corpus
+        return replace(self._without_standard(corpus, block), names=corpus.names)
+
+    def _with_table_markers(self, corpus: Corpus, block: TextBlock, raw: bool) -> Corpus:
+        """Markers are written as they were read where they may stay ``raw``; else all get another
+        cell, or none.
+        """
+        if (raw and corpus.labelled) or not (self.marked or _marked_tokens(corpus)):
             return corpus
         if not self.marked:
             if block.number == 0:
                 return corpus
             raise self.needs_whole("a document begins, and few were marked before", block)
+        corpus = self._without_standard(corpus, block)
+        return corpus if self.standard else replace(corpus, names=None)
+
+    def _without_standard(self, corpus: Corpus, block: TextBlock) -> Corpus:
+        """The corpus without the markers that writing puts there, if those of the file are such."""
         if corpus.n_documents == 1 and corpus.names is None:
-            named = replace(corpus, names=("",))
-            corpus = drop_standard_markers(named)
+            corpus = drop_standard_markers(replace(corpus, names=("",)))
         standard = not _marked_tokens(corpus)
         if block.number == 0:
             self.standard = standard
         elif standard != self.standard:
             raise self.needs_whole("a document is marked in another way than those before", block)
-        return corpus if standard else replace(corpus, names=None)
+        return corpus
 
     def needs_whole(self, fault: str, block: TextBlock) -> NeedsWhole:
         """The error for a block that cannot be written like those before it."""
         return NeedsWhole(f"{fault}{ADVICE}", path=self.path, line=block.first)
 
 
+LATE = "a document begins, and none was marked before"
 ADVICE = "; the file must be looked at as a whole: save it, and name it and a file to write (-o)"
 
 
@@ -307,4 +325,4 @@ def _marked_tokens(corpus: Corpus) -> list[int]:
 
 def _is_marked(corpus: Corpus) -> bool:
     """Whether a raw line begins the first document."""
-    return corpus.names is not None or 0 in _marked_tokens(corpus)
+    return bool(corpus.names and corpus.names[0]) or 0 in _marked_tokens(corpus)
