@@ -44,6 +44,7 @@ ALONE = {"kernels": set(), "learn": {"arrays", "checks", "errors", "kernels"}}
 LAZY = {
     ("corpus.corpus", "io"),  # Corpus.write
     ("models.base.estimator", "modelfile"),  # fit(…, checkpoint=PATH)
+    ("models.base.estimator", "cluster"),  # fit(…, cluster=ADDRESS)
 }
 ABOVE_ALL = {"", "__main__"}  # the package itself, which imports names as they are used
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.margins import MarginUpdates
 from skipchain.chains.online import StochasticLikelihood, decaying_rate, default_passes, run_passes
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer, Weights
@@ -55,6 +56,26 @@ RESUMABLE = (SGD, LBFGS, Automatic)  # whose states can be kept
 SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 
 
+class Shards(Protocol):
+    """Data that lie elsewhere, in parts: they make losses and learners of problems themselves."""
+
+    sequences: int
+    active: float
+    """the mean number of features at a token"""
+    digest: str
+
+    def objective(
+        self, problem: ChainProblem, *, observed: bool, single_precision: bool
+    ) -> ChainObjective:
+        """The penalised loss of all parts, see `batch_objective`."""
+
+    def stochastic(self, problem: ChainProblem, **settings: Any) -> StochasticLikelihood:
+        """A learner by steps down the likelihood, see `StochasticLikelihood`."""
+
+    def margins(self, problem: ChainProblem, **settings: Any) -> MarginUpdates:
+        """A learner from mistakes, see `MarginUpdates`."""
+
+
 @dataclass(frozen=True)
 class ChainProblem:
     """What is to be learnt: encoded chains with their labels, and the form of the model.
@@ -63,7 +84,7 @@ class ChainProblem:
     training looks at, ``initial_weights`` is where learning begins. ``numeric`` features were given
     as matrices. ``label_ngrams`` and ``label_trigrams`` are what the labels of a chain that is
     normalised as a whole depend on beyond three in a row: their weights are the last rows of the
-    table of states.
+    table of states. Where ``shards`` have the data, there is no token in ``data``.
     """
 
     data: Dataset
@@ -79,6 +100,32 @@ class ChainProblem:
     numeric: bool = False
     label_ngrams: LabelNgrams | None = None
     label_trigrams: LabelTrigrams | None = None
+    shards: Shards | None = None
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of chains."""
+        return len(self.data.offsets) - 1 if self.shards is None else self.shards.sequences
+
+    @property
+    def mean_features(self) -> float:
+        """The mean number of features at a token."""
+        if self.shards is not None:
+            return self.shards.active
+        return self.data.rows.n_active / max(1, self.data.n_tokens)
+
+    def stochastic(self, **settings: Any) -> StochasticLikelihood:
+        """A learner by steps down the likelihood."""
+        how = {"local": self.local, "l2": self.l2, **settings}
+        if self.shards is not None:
+            return self.shards.stochastic(self, **how)
+        return StochasticLikelihood(self.data, self.n_labels, **how, **self.for_learners)
+
+    def margins(self, **settings: Any) -> MarginUpdates:
+        """A learner from mistakes."""
+        if self.shards is not None:
+            return self.shards.margins(self, **settings)
+        return MarginUpdates(self.data, self.n_labels, **settings, **self.for_learners)
 
     @property
     def by_contexts(self) -> bool:
@@ -156,7 +203,8 @@ def learn_chain(
 def identity(problem: ChainProblem, solver: Solver | None = None) -> dict[str, str]:
     """What tells a problem and its solver from others, by the words for it in errors."""
     found = {} if solver is None else {"solver": repr(solver)}
-    found["training data"] = digest(problem.data)
+    shards = problem.shards
+    found["training data"] = digest(problem.data) if shards is None else shards.digest
     if problem.initial_weights is not None:
         found["model to start from"] = digest(problem.initial_weights.vector)
     return found
@@ -284,17 +332,10 @@ def _passes(
             "features by name; leave passes away"
         )
     if passes is None:
-        passes = default_passes(problem.data) if possible else 0
+        passes = default_passes(problem.n_sequences) if possible else 0
     if not passes:
         return None
-    learner = StochasticLikelihood(
-        problem.data,
-        problem.n_labels,
-        observed=solver.observed,
-        local=problem.local,
-        l2=problem.l2,
-        **problem.for_learners,
-    )
+    learner = problem.stochastic(observed=solver.observed)
     trail = stages.trail(PASSES, learner.size)
     result = run_passes(learner, passes, EarlyStopping(tell=monitor.tell), trail)
     if result is None:
@@ -306,15 +347,23 @@ def _passes(
 
 
 def batch_objective(
-    problem: ChainProblem, workers: Workers, *, observed: bool, single_precision: bool = False
+    problem: ChainProblem,
+    workers: Workers,
+    *,
+    observed: bool,
+    single_precision: bool = False,
+    support: tuple[Ints, Ints | None] | None = None,
 ) -> ChainObjective:
     """The penalised loss of a problem as a function of the vector of its weights.
 
-    ``observed`` and ``single_precision`` are as for `LinearScorer`, which the loss has as
-    ``scorer``.
+    ``observed``, ``single_precision`` and ``support`` are as for `LinearScorer`, which the loss has
+    as ``scorer``.
     """
     from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
 
+    if problem.shards is not None:
+        how = {"observed": observed, "single_precision": single_precision}
+        return problem.shards.objective(problem, **how)
     data = problem.data
     scorer = LinearScorer(
         data,
@@ -325,6 +374,7 @@ def batch_objective(
         order=problem.order,
         single_precision=single_precision,
         further=_shown(problem) if problem.by_contexts else None,
+        support=support,
     )
     form: dict[str, Any] = {"constraints": problem.constraints, "l2": problem.l2}
     if problem.by_contexts:
@@ -385,21 +435,15 @@ def _by_steps(
     problem: ChainProblem, solver: SGD, monitor: Monitor, stages: Stages
 ) -> FittedWeights:
     """By steps after each chain, and the average of the late epochs."""
-    data = problem.data
-    sequences = len(data.offsets) - 1
+    sequences = problem.n_sequences
     dropout = solver.dropout
     if dropout is None:
-        dropout = default_dropout(sequences, data.rows.n_active / max(1, data.n_tokens))
-    learner = StochasticLikelihood(
-        data,
-        problem.n_labels,
+        dropout = default_dropout(sequences, problem.mean_features)
+    learner = problem.stochastic(
         observed=solver.observed,
         dropout=dropout,
         bundle_dropout=solver.bundle_dropout,
         adaptive=isinstance(solver, AdaGrad),
-        local=problem.local,
-        l2=problem.l2,
-        **problem.for_learners,
     )
     if monitor.begin is not None:
         monitor.begin(learner.size, learner.nbytes)

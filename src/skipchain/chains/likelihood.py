@@ -94,8 +94,11 @@ class ChainObjective(ABC):
 
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
-        diagonal = self.scorer.curvature(self._node, self._edge_rows)
-        return diagonal + (2.0 * self._l2 + TINY)
+        return self.spread() + (2.0 * self._l2 + TINY)
+
+    def spread(self) -> Floats:
+        """The share of the data in the `curvature`."""
+        return self.scorer.curvature(self._node, self._edge_rows)
 
     @property
     def _edge_rows(self) -> Floats:

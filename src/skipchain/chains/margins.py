@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.arrays import Arrays, Floats, Ints
 from skipchain.chains.dataset import Dataset
@@ -53,6 +55,16 @@ class MarginUpdates(OnlineLearner):
         """Bytes held, an average of the weights and a copy of it included."""
         arrays = (self._vector, self._total, self._variances, self._scratch)
         return sum(part.nbytes for part in arrays) + 2 * 8 * self.size
+
+    def restart(self, vector: NDArray[np.floating], seed: Sequence[int]) -> None:
+        """As for all learners; the average is one of what comes."""
+        super().restart(vector, seed)
+        self._seen = 0
+        self._total[:] = 0.0
+
+    def last(self) -> NDArray[np.float32]:
+        """The weights as they are, not averaged."""
+        return self._vector
 
     def state(self) -> SavedState:
         """As for all learners, and how many chains were seen."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,11 @@ class OnlineLearner:
         """The tables of a vector."""
         return Weights.views(vector, *self._sizes)
 
+    def restart(self, vector: NDArray[np.floating], seed: Sequence[int]) -> None:
+        """Go on from other weights, with random numbers of another seed."""
+        self._vector[:] = vector
+        self._random = np.random.default_rng(seed)
+
     def state(self) -> SavedState:
         """The weights, what else changes from chain to chain, and the random numbers to come."""
         return SavedState(random_state(self._random), self._changing)
@@ -96,8 +101,9 @@ class StochasticLikelihood(OnlineLearner):
 
     ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of tokens'
     words (or other column values) left out with all that follows from them. l2 is shared out over
-    the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad). Other arguments
-    are those of `OnlineLearner`.
+    the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad). ``support``
+    [F, L] says which pairs are ``observed`` where these data alone do not. Other arguments are
+    those of `OnlineLearner`.
     """
 
     def __init__(
@@ -111,6 +117,7 @@ class StochasticLikelihood(OnlineLearner):
         dropout: float = 0.0,
         bundle_dropout: float = 0.0,
         adaptive: bool = False,
+        support: NDArray[np.uint8] | None = None,
         **others: Any,
     ) -> None:
         super().__init__(data, n_labels, **others)
@@ -121,7 +128,9 @@ class StochasticLikelihood(OnlineLearner):
         self._square_vector = Weights.zeros(*sizes).vector.astype(np.float32)
         self._squares = WeightTables(*Weights.views(self._square_vector, *sizes).tables)
         self._support = np.zeros((0, n_labels), np.uint8)
-        if observed:
+        if support is not None:
+            self._support = support
+        elif observed:
             self._support = label_support(data.rows, self._labels, n_labels)
 
     @property
@@ -190,9 +199,9 @@ def label_support(rows: FeatureMatrix, labels: Labels, n_labels: int) -> NDArray
     return support[: rows.n_features]
 
 
-def default_passes(data: Dataset) -> int:
+def default_passes(sequences: int) -> int:
     """How many passes are worth while."""
-    return PASSES if len(data.offsets) > FEWEST_SEQUENCES else 0
+    return PASSES if sequences >= FEWEST_SEQUENCES else 0
 
 
 def run_passes(

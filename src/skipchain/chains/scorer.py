@@ -148,7 +148,8 @@ class LinearScorer:
     says so of the last K features, which no token has: runs of labels have them. With
     ``single_precision`` scores are read from state weights in single precision, which takes half
     the time, and added up in double. ``before`` are the labels before those of the data, L where a
-    chain begins, of chains that do not run as the data do.
+    chain begins, of chains that do not run as the data do. ``support`` says which weights are
+    parameters where these data alone do not: places in the tables of states and of edges (or None).
     """
 
     def __init__(
@@ -163,6 +164,7 @@ class LinearScorer:
         single_precision: bool = False,
         further: Bools | None = None,
         before: Labels | None = None,
+        support: tuple[Ints, Ints | None] | None = None,
     ) -> None:
         rows = data.rows
         self.rows = rows
@@ -183,7 +185,9 @@ class LinearScorer:
         self._state_support: Ints | None = None
         self._edge_support: Ints | None = None
         self._n_further = 0 if further is None else len(further)
-        if observed:
+        if support is not None:
+            self._state_support, self._edge_support = support
+        elif observed:
             self._find_support(data, further, before)
 
     def _find_support(self, data: Dataset, further: Bools | None, before: Labels | None) -> None:

@@ -7,7 +7,7 @@ of view numbers, one per atom, so that its name can be written out when somebody
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Arrays, Bools
+from skipchain.arrays import Arrays, Bools, Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.annotator import annotate
@@ -85,6 +85,17 @@ class Vocabulary:
                 if atom.view not in views:
                     views[atom.view] = reader.fit_view(atom.view)
             rows.append(_frequent_features(template, reader, min_count))
+        return cls.of_features(templates, reader, views, rows)
+
+    @classmethod
+    def of_features(
+        cls,
+        templates: Templates,
+        reader: ViewReader,
+        views: Mapping[View, StringTable],
+        rows: Sequence[NDArray[np.int32]],
+    ) -> tuple[Vocabulary, FeatureMatrix]:
+        """The vocabulary of these features, and the corpus that the reader has, encoded."""
         vocabulary = cls(templates, views, tuple(rows), reader.scales)
         return vocabulary, vocabulary._encode(reader, Workers(1), joined=True)
 
@@ -311,7 +322,14 @@ def _escape_boundary(value: str) -> str:
 
 
 def _frequent_features(template: Template, reader: ViewReader, min_count: int) -> NDArray[np.int32]:
-    """The distinct features of a template that occur often enough: rows [F_k, atoms].
+    """The distinct features of a template that occur often enough: rows [F_k, atoms]."""
+    rows, counts = counted_features(template, reader)
+    frequent = int(np.searchsorted(-counts, -max(min_count, 1), side="right"))
+    return np.ascontiguousarray(rows[:frequent])
+
+
+def counted_features(template: Template, reader: ViewReader) -> tuple[NDArray[np.int32], Ints]:
+    """The distinct features of a template, rows [F_k, atoms], and how often they occur. [F_k]
 
     The most frequent come first, so that their weights lie together in the processor's cache.
     """
@@ -323,5 +341,4 @@ def _frequent_features(template: Template, reader: ViewReader, min_count: int) -
         keys = reader.tuples(template.atoms).keys
         _, rows, counts = number_tuples(keys, empty_slots(len(keys)))
     order = np.argsort(-counts, kind="stable")
-    frequent = int(np.count_nonzero(counts >= max(min_count, 1)))
-    return np.ascontiguousarray(rows[order[:frequent]])
+    return rows[order], counts[order]

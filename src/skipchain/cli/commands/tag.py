@@ -6,9 +6,8 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -135,9 +134,7 @@ def tag(
         check_target(output, overwrite)
     blocks = text is None and not (force or scheme or repair is not None)
     check_cluster(cluster, workers, blocks=blocks)
-    tagger = options.load_tagger(model, threads, samples, moves)
-    tagger.model.check_decoder(**how)
-    tagger.model.output_in(to_scheme)
+    tagger = _checked(options.load_tagger(model, threads, samples, moves), how, to_scheme)
 
     def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
         if tagger.model.encoding is None and wanted in SPAN_FORMATS:
@@ -201,6 +198,13 @@ def tag(
                 "tagging", quiet=quiet or seen
             ) as activity:  # labels that appear say enough
                 tag_one(given[0] if given else STDIO, output, wanted, partial(_watch, activity))
+
+
+def _checked(tagger: Tagger, how: dict[str, Any], scheme: str | None) -> Tagger:
+    """The tagger, whose model can decode so and write labels in that scheme."""
+    tagger.model.check_decoder(**how)
+    tagger.model.output_in(scheme)
+    return tagger
 
 
 def _watch(activity: Activity, progress: FileProgress) -> None:

@@ -12,9 +12,9 @@ from skipchain.cli import options
 from skipchain.cli.options import option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from skipchain.corpus import Corpus
+    from skipchain.cli.training_data import DataElsewhere, DataHere
     from skipchain.models.base.estimator import BaseEstimator
     from skipchain.models.base.model import AnyModel
 
@@ -93,6 +93,24 @@ def train(
         str | None,
         option(options.LEARNING, "A model file to begin from (warm start).", metavar="MODEL"),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "Learn on a Ray cluster, whose workers read TRAIN themselves: auto (one that is "
+            "running, else one of this machine for this run), or ray://HOST:PORT.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        option(
+            options.LEARNING,
+            "With --cluster: how many workers, by default 2, of so many --threads each, by "
+            "default 1.",
+            metavar="N",
+        ),
+    ] = None,
     auto: Annotated[
         bool,
         option(
@@ -149,17 +167,18 @@ def train(
     """
     from skipchain.assembly import build_estimator
     from skipchain.cli.checkpoints import check_checkpoint, checkpoint_of, end_checkpoint
-    from skipchain.cli.columns import RICHER, RICHER_RECIPE, columns_left_out, tell_needs
+    from skipchain.cli.columns import columns_left_out
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.searching import check_search, search
     from skipchain.cli.signals import SIGNALS
+    from skipchain.cli.training_data import DataHere, cluster_of, read_data
     from skipchain.modelfile import check_model_target, save
-    from skipchain.selection.advice import advice
     from skipchain.tagger import load
 
     check_model_target(output, overwrite=overwrite)
     check_search(auto, budget, start)
     check_checkpoint(checkpoint, resume, checkpoint_every, output, auto=auto)
+    elsewhere = cluster_of(cluster, workers, threads, auto=auto)
     began = time.perf_counter()
     if consistency and "consistency" not in (factors or ""):
         factors = f"consistency; {factors}" if factors else "consistency"
@@ -177,61 +196,45 @@ def train(
     }  # fmt: skip
     files_of_state = (checkpoint, resume, checkpoint_every)
     with checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept:
-        corpus, held_out = _read(files, dev, left_out, how)
+        data = read_data(elsewhere, files, dev, left_out, how)
         begin_with = None if start is None else load(start).model
-        estimator.check(dev=held_out, start=begin_with, checkpoint=kept)
-        reads = estimator.reads(corpus)
+        estimator.check(dev=data.held_out, start=begin_with, checkpoint=kept)
         if not quiet:
-            richer = RICHER if recipe is None else RICHER_RECIPE
-            tell_needs(reads, corpus, richer if features is None else None)
+            data.tell_needs(estimator, settings)
         searched: dict[str, Any] = {}
         with (
             compile_notice(quiet=quiet),
             catch_warnings(action="ignore") if quiet else nullcontext(),
         ):
-            if auto:
-                find = partial(search, corpus, held_out, budget, settings, quiet=quiet)
+            if auto and isinstance(data, DataHere):
+                find = partial(search, data.corpus, data.held_out, budget, settings, quiet=quiet)
                 found = SIGNALS.catch(find)
                 estimator, searched = found.estimator, {"auto": found.as_dict()}
             else:
-                fitting = {"dev": held_out, "start": begin_with, "checkpoint": kept}
-                learn = partial(_learn, estimator, corpus, fitting, quiet=quiet)
-                estimator = SIGNALS.catch(learn)
+                how = {**data.fitting, "start": begin_with, "checkpoint": kept}
+                estimator = SIGNALS.catch(partial(_learn, estimator, data, how, quiet=quiet))
         save(estimator.model_, output, overwrite=overwrite)
         if kept is not None:
             end_checkpoint(kept, output, estimator.result_.reason, quiet=quiet)
     seconds = time.perf_counter() - began
     if json:
-        needed = [name for name in corpus.columns if name in reads]
-        options.print_json({**_answer(estimator, output, seconds), "columns": needed, **searched})
+        answer = {**_answer(estimator, output, seconds), **data.answer(estimator)}
+        options.print_json({**answer, **searched})
     elif not quiet:
         _report(estimator, output, seconds)
-        if not auto and (told := advice(corpus, settings)) is not None:
-            options.say(told)
-
-
-def _read(
-    files: list[str], dev: list[str] | None, left_out: Sequence[str], how: Mapping[str, Any]
-) -> tuple[Corpus, Corpus | None]:
-    """The corpus to learn from, and the held-out one."""
-    from skipchain.cli.columns import check_left_out
-
-    corpus = options.read_corpora(files, **how)
-    check_left_out(left_out, corpus)
-    if not dev:
-        return corpus, None
-    return corpus, options.as_in(options.read_corpora(dev, **how), corpus.scheme)
+        if not auto:
+            data.advise(settings)
 
 
 def _learn(
-    estimator: BaseEstimator, corpus: Corpus, how: Mapping[str, Any], *, quiet: bool
+    estimator: BaseEstimator, data: DataHere | DataElsewhere, how: Mapping[str, Any], *, quiet: bool
 ) -> BaseEstimator:
     """The estimator, fitted, ``how`` as `fit` takes it; shown as it learns unless ``quiet``."""
     from skipchain.cli.progress import training_display
 
     with nullcontext() if quiet else training_display(estimator) as display:
-        estimator, annotated = estimator.fit_annotators(corpus, display)
-        return estimator.fit(annotated, progress=display, **how)
+        estimator, source = data.prepared(estimator, display)
+        return estimator.fit(source, progress=display, **how)
 
 
 def _answer(estimator: Any, output: str, seconds: float) -> dict[str, Any]:

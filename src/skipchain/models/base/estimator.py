@@ -244,6 +244,7 @@ class BaseEstimator(ABC):
         start: Any = None,
         progress: Progress | None = None,
         checkpoint: str | Path | StateKeeper | None = None,
+        cluster: Any = None,
     ) -> Self:
         """Learn from a labelled corpus, or from sequences X with labels y.
 
@@ -252,18 +253,29 @@ class BaseEstimator(ABC):
         learning is kept, and from which it goes on where it is there, or is a
         `skipchain.modelfile.Checkpoint`. A keyboard interrupt ends training and keeps what
         has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
+
+        ``cluster`` is a `skipchain.cluster.Cluster`, or the address of one: its workers learn, each
+        from whole documents. They are sent the corpus, or read the files that X names.
         """
         self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
-        given, y = labelled(X, y, scheme=self._named_scheme())
-        given = self._input(given, y)
-        templates = self._templates(given)
+        given: Input = []
+        templates = None
+        if cluster is None:
+            given, y = labelled(X, y, scheme=self._named_scheme())
+            given = self._input(given, y)
+            templates = self._templates(given)
         if templates is not None and templates.annotators:
             assert isinstance(given, Corpus)
             templates, given = templates.fit_annotators(given, progress)
         with Workers(self.threads) as workers:
             task = TrainingTask(given, y, templates, workers, dev, dev_y, start, progress, keeping)
-            fitted = self._train(task)
+            if cluster is None:
+                fitted = self._train(task)
+            else:
+                from skipchain.cluster.training import train_on_cluster
+
+                fitted = train_on_cluster(self, X, y, cluster, task)
             model, result, score = fitted.model, fitted.result, None
             if dev is not None:
                 held_out = fitted.held_out or task.held_out(model)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor, identity
-from skipchain.chains.margins import UPDATES, MarginUpdates
+from skipchain.chains.margins import UPDATES
 from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
@@ -104,8 +104,7 @@ class Perceptron(ChainEstimator):
             check_integer("patience", self.patience)
 
     def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
-        moves = {"update": self.update, "limit": self.limit, **problem.for_learners}
-        learner = MarginUpdates(problem.data, problem.n_labels, **moves)
+        learner = problem.margins(update=self.update, limit=self.limit)
         if monitor.begin is not None:
             monitor.begin(learner.size, learner.nbytes)
         stopping = monitor.early_stopping(learner.weights, self.patience)
