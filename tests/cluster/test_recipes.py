@@ -81,7 +81,7 @@ def test_dask(here, model):
     with (
         dask.config.set(scheduler="synchronous"),
         pytest.raises(
-            Exception, match=r"row 0 of the batch \(id 0\): column 'id': wanted a string"
+            Exception, match=r"row 0 of the batch \(id \d+\): column 'id': wanted a string"
         ),
     ):
         wrong.compute()
@@ -111,7 +111,7 @@ def test_ray_data(here, model, local_ray):
         BatchTagger, fn_constructor_kwargs={"model": str(model), "text": "body"}, **settings
     )
     found = {row["id"]: row["entities"] for row in rows.take_all()}
-    assert [found[n] and len(found[n]) for n in range(5)] == [2, None, 0, 1, 0]
+    assert [None if found[n] is None else len(found[n]) for n in range(5)] == [2, None, 0, 1, 0]
     rows = data.read_text(str(here / "stories.txt")).map_batches(
         BatchTagger, fn_constructor_kwargs={"model": str(model)}, **settings
     )

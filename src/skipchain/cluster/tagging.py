@@ -129,9 +129,10 @@ class ClusterLabeller:
             worker = waiting[reference]
             try:
                 answer = ray.get(reference)
-            except ray.exceptions.RayTaskError:
-                raise  # a fault of ours
-            except ray.exceptions.RayError as error:  # the worker or its machine ended
+            except ray.exceptions.RayError as error:  # the worker, or its machine, ended
+                own = isinstance(error, ray.exceptions.RayTaskError)
+                if own and not isinstance(getattr(error, "cause", None), ray.exceptions.RayError):
+                    raise  # a fault in what it does
                 self._replace(worker, error)
                 continue
             except ConnectionError as error:
