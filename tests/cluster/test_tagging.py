@@ -331,21 +331,12 @@ def test_faults_of_the_command(here, run, tmp_path, arguments, fault):
 # Ray -------------------------------------------------------------------------------------------
 
 
-def process_ids(ray, labeller):
-    """Of the workers, which this waits for."""
-
-    def process_id(actor):  # a function within one is sent as it is
-        return os.getpid()
-
-    return ray.get([own.actor.__ray_call__.remote(process_id) for own in labeller._workers])
-
-
 @pytest.mark.slow
 def test_two_workers_of_which_one_is_killed(here, tagger, local_ray, small_jobs):
     with Cluster("auto", workers=2) as cluster, ClusterLabeller(cluster, tagger) as labeller:
-        alive = process_ids(local_ray, labeller)
+        alive = labeller.process_ids()
         assert result(here, tagger, labeller) == expected(here)
-        assert process_ids(local_ray, labeller) == alive
+        assert labeller.process_ids() == alive
         killed = []
 
         def kill(progress):
@@ -355,7 +346,7 @@ def test_two_workers_of_which_one_is_killed(here, tagger, local_ray, small_jobs)
 
         assert result(here, tagger, labeller, watch=kill) == expected(here)
         assert killed
-        now = process_ids(local_ray, labeller)
+        now = labeller.process_ids()
         assert alive[0] not in now
         assert alive[1] in now
     assert local_ray.is_initialized()  # it was there before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -91,6 +92,17 @@ class ClusterLabeller:
         if failure is not None:
             raise failure
 
+    def process_ids(self) -> list[int]:
+        """The process of each worker, as its machine numbers it; workers that ended are replaced."""
+        found: list[int] = []
+        while len(found) < len(self._workers):
+            worker = self._workers[len(found)]
+            try:
+                found.append(self._cluster.ray.get(worker.actor.process_id.remote()))
+            except self._cluster.ray.exceptions.RayError as error:
+                self._replace(worker, error)
+        return found
+
     def _start(self, tries: int = 0) -> _Worker:
         actor = self._cluster.start(BlockWorker, self._cluster.threads)
         return _Worker(actor, actor.load.remote(self._model), tries)
@@ -175,6 +187,10 @@ class BlockWorker:
         except SkipchainError as error:
             return error
         return None
+
+    def process_id(self) -> int:
+        """Its process, as the machine numbers it."""
+        return os.getpid()
 
     def label(self, stream: BlockTagger, blocks: Sequence[TextBlock]) -> Answer:
         """The blocks with labels, up to one that fails, and its error."""
