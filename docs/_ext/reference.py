@@ -148,6 +148,13 @@ AREAS = (
         modules=("skipchain.models.document.annealing",),
     ),
     Area(
+        "cluster",
+        "Clusters",
+        "Training and tagging on a Ray cluster, and tagging in the batches of Ray Data, Spark and "
+        "Dask; see [](../scale/ray-data.md), [](../scale/spark.md) and [](../scale/dask.md).",
+        packages=("skipchain.cluster",),
+    ),
+    Area(
         "metrics",
         "Metrics",
         "What evaluation counts; see [](../guide/evaluation.md).",

@@ -70,7 +70,10 @@ class BlockLabeller(Protocol):
     """What labels the blocks behind the first in the place of threads of this process."""
 
     def labelled(self, stream: BlockTagger, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
-        """The blocks with labels, in order: for each what `BlockTagger.label` gives."""
+        """The blocks with labels, in order: for each what `BlockTagger.label` gives.
+
+        Of the ``block`` of each its data are not needed.
+        """
 
 
 class CorpusTagger(Protocol):

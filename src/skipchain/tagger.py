@@ -242,8 +242,8 @@ class Tagger:
         file marks none), each written when it is labelled: the memory that it takes does not grow
         with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
         that cannot be cut. ``told`` is told how the file is read before it is labelled, without
-        the sizes where these are not known yet, and ``watch`` how much is done. A ``labeller``, as
-        `skipchain.cluster.ClusterLabeller` is, labels the blocks in the place of threads.
+        the sizes where these are not known yet, and ``watch`` how much is done. A ``labeller``,
+        such as `skipchain.cluster.ClusterLabeller`, labels blocks in the place of threads.
 
         Much text in columns is labelled as the bytes that it is, without a corpus being made, where
         the model is a chain whose labels depend on words, their neighbours and the label before.

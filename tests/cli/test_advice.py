@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
@@ -681,6 +682,20 @@ def test_hidden_states_are_not_explained(here, fails, works):
           "--features", "word")  # fmt: skip
     fails("skipchain inspect shows", "explain", "h.skip", "--text", "Ada ran", "--token", "0")
     works("inspect", "h.skip")
+
+
+@advice("--workers are those of a cluster", "--cluster is for files in blocks; leave it out")
+def test_files_on_a_cluster(here, fails, works, monkeypatch):
+    """Without one: tests/cluster/test_tagging.py has them."""
+    monkeypatch.setattr(
+        "skipchain.cli.commands.tag.cluster_labeller", lambda *given, **how: nullcontext()
+    )
+    command = ("tag", "m.skip", "train.conll", "--workers", "2")
+    fails("give --cluster auto, too", *command)
+    works(*command, "--cluster", "auto")
+    for words in (("train.conll", "--force"), ("--text", "Ada ran")):
+        fails("leave it out", "tag", "m.skip", *words, "--cluster", "auto")
+        works("tag", "m.skip", *words)
 
 
 @advice("pip install {packages}")

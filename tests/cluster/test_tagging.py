@@ -20,6 +20,7 @@ from skipchain.cluster.tagging import AHEAD, GIVEN, TRIES, Answer, BlockWorker
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import ReadError, SkipchainWarning
 from skipchain.io.scanning.blocks import TextBlock
+from skipchain.tagged_file import LabelledBlock
 
 SIZE = 3 << 20  # bytes of files: the first mebibyte is looked at before they are cut
 
@@ -256,11 +257,11 @@ def test_warnings_of_a_worker_are_in_its_answer(here, tagger, monkeypatch):
     def label(block):
         warnings.warn("odd", SkipchainWarning, stacklevel=1)
         warnings.warn("not ours", DeprecationWarning, stacklevel=1)
-        return block
+        return LabelledBlock(block, 1, 1, 0, False, False)
 
     monkeypatch.setattr(tagging, "received", lambda *given: SimpleNamespace(label=label))
-    answer = worker.label(None, [1, 2])
-    assert answer.blocks == [1, 2]
+    answer = worker.label(None, [TextBlock(b"x", number, 1) for number in (1, 2)])
+    assert [(own.block.number, own.block.data) for own in answer.blocks] == [(1, b""), (2, b"")]
     assert answer.warnings == [(SkipchainWarning, "odd")] * 2
 
 
@@ -323,9 +324,7 @@ def test_a_file_that_is_read_as_a_whole_is_labelled_here(here, tagger, tmp_path)
     ("arguments", "fault"),
     [
         (["--cluster", "here"], "'here' is no address of a cluster; give ray://HOST:PORT, or auto"),
-        (["--cluster", "auto", "--force"], "are labelled here, as a whole"),
-        (["--cluster", "auto", "--repair"], "leave out these options, or --cluster"),
-        (["--cluster", "ray://127.0.0.1:1"], "cannot reach the cluster at ray://127.0.0.1:1"),
+        (["--cluster", "auto", "--force"], "--cluster is for files in blocks; leave it out with"),
         (["--workers", "2"], "--workers are those of a cluster; give --cluster auto, too"),
     ],
 )
@@ -338,40 +337,15 @@ def test_faults_of_the_command(here, run, tmp_path, arguments, fault):
     assert not target.exists()
 
 
-def test_a_text_is_labelled_here(here, run):
-    code, _, err = run("tag", here / "m.skip", "--text", "Ada ran", "--cluster", "auto")
-    assert code == 2
-    assert "--text is labelled here; --cluster is for files" in err
-
-
 # Ray -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def local_ray():
-    """A Ray of two processors in this process, whatever else runs on the machine."""
-    ray = pytest.importorskip("ray")
-    how = {"include_dashboard": False, "log_to_driver": False, "logging_level": "CRITICAL"}
-    ray.init(address="local", num_cpus=2, **how)
-    yield ray
-    ray.shutdown()
-
-
-def process_ids(ray, labeller):
-    """Of the workers, which this waits for."""
-
-    def process_id(actor):  # a function within one is sent as it is
-        return os.getpid()
-
-    return ray.get([own.actor.__ray_call__.remote(process_id) for own in labeller._workers])
 
 
 @pytest.mark.slow
 def test_two_workers_of_which_one_is_killed(here, tagger, local_ray, small_jobs):
     with Cluster("auto", workers=2) as cluster, ClusterLabeller(cluster, tagger) as labeller:
-        alive = process_ids(local_ray, labeller)
+        alive = labeller.process_ids()
         assert result(here, tagger, labeller) == expected(here)
-        assert process_ids(local_ray, labeller) == alive
+        assert labeller.process_ids() == alive
         killed = []
 
         def kill(progress):
@@ -381,7 +355,7 @@ def test_two_workers_of_which_one_is_killed(here, tagger, local_ray, small_jobs)
 
         assert result(here, tagger, labeller, watch=kill) == expected(here)
         assert killed
-        now = process_ids(local_ray, labeller)
+        now = labeller.process_ids()
         assert alive[0] not in now
         assert alive[1] in now
     assert local_ray.is_initialized()  # it was there before
@@ -389,12 +363,11 @@ def test_two_workers_of_which_one_is_killed(here, tagger, local_ray, small_jobs)
 
 @pytest.mark.slow
 def test_the_command_writes_the_same(here, local_ray, run, tmp_path):
-    for name in ("conll", "jsonl", "txt"):
-        target = tmp_path / f"{name}.conll"
-        command = ("tag", here / "m.skip", here / f"large.{name}", "-o", target)
-        code, _, err = run(*command, "--cluster", "auto", "--workers", 2)
-        assert code == 0, err
-        assert target.read_bytes() == expected(here, name)
+    target = tmp_path / "out.conll"
+    command = ("tag", here / "m.skip", here / "large.jsonl", "-o", target)
+    code, _, err = run(*command, "--cluster", "auto", "--workers", 2)
+    assert code == 0, err
+    assert target.read_bytes() == expected(here, "jsonl")
     data = (here / "large.conll").read_bytes()
     code, out, _ = run("tag", here / "m.skip", "-", "--cluster", "auto", stdin=data)
     assert code == 0

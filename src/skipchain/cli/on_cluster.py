@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 WORKERS = 2  # where nobody says how many
 
 
-def check_cluster(address: str | None, workers: int | None, *, text: bool, read: bool) -> None:
-    """Refuse what is not done on a cluster, before any work; ``read``: labels of the input count."""
+def check_cluster(address: str | None, workers: int | None, *, blocks: bool) -> None:
+    """Refuse what is not done on a cluster, before any work; ``blocks``: files are read in them."""
     if address is None:
         if workers is not None:
             raise SkipchainError("--workers are those of a cluster; give --cluster auto, too")
@@ -24,12 +24,10 @@ def check_cluster(address: str | None, workers: int | None, *, text: bool, read:
     from skipchain.cluster.connection import check_address
 
     check_address(address)
-    if text:
-        raise SkipchainError("--text is labelled here; --cluster is for files")
-    if read:
+    if not blocks:
         raise SkipchainError(
-            "files that are read with --force, --scheme, --repair or --separator are labelled here, "
-            "as a whole; leave out these options, or --cluster"
+            "--cluster is for files in blocks; leave it out with --text, --force, --scheme, "
+            "--repair and --separator"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -91,6 +92,17 @@ class ClusterLabeller:
         if failure is not None:
             raise failure
 
+    def process_ids(self) -> list[int]:
+        """The process of each worker, as its machine numbers it; workers that ended are replaced."""
+        found: list[int] = []
+        while len(found) < len(self._workers):
+            worker = self._workers[len(found)]
+            try:
+                found.append(self._cluster.ray.get(worker.actor.process_id.remote()))
+            except self._cluster.ray.exceptions.RayError as error:
+                self._replace(worker, error)
+        return found
+
     def _start(self, tries: int = 0) -> _Worker:
         actor = self._cluster.start(BlockWorker, self._cluster.threads)
         return _Worker(actor, actor.load.remote(self._model), tries)
@@ -129,9 +141,10 @@ class ClusterLabeller:
             worker = waiting[reference]
             try:
                 answer = ray.get(reference)
-            except ray.exceptions.RayTaskError:
-                raise  # a fault of ours
-            except ray.exceptions.RayError as error:  # the worker or its machine ended
+            except ray.exceptions.RayError as error:  # the worker, or its machine, ended
+                own = isinstance(error, ray.exceptions.RayTaskError)
+                if own and not isinstance(getattr(error, "cause", None), ray.exceptions.RayError):
+                    raise  # a fault in what it does
                 self._replace(worker, error)
                 continue
             except ConnectionError as error:
@@ -175,6 +188,10 @@ class BlockWorker:
             return error
         return None
 
+    def process_id(self) -> int:
+        """Its process, as the machine numbers it."""
+        return os.getpid()
+
     def label(self, stream: BlockTagger, blocks: Sequence[TextBlock]) -> Answer:
         """The blocks with labels, up to one that fails, and its error."""
         assert self.tagger is not None
@@ -184,8 +201,8 @@ class BlockWorker:
         with warnings.catch_warnings(record=True) as told, Workers(self.threads) as workers:
             warnings.simplefilter("always", SkipchainWarning)
             try:
-                for block in workers.stream(own.label, blocks):
-                    found.append(block)
+                for part in workers.stream(own.label, blocks):
+                    found.append(replace(part, block=replace(part.block, data=b"")))
             except SkipchainError as error:
                 fault = error
         kept = [(own.category, str(own.message)) for own in told]
@@ -270,8 +287,7 @@ def sent(stream: BlockTagger) -> Any:
     """What labels blocks, without what a worker has or does not need."""
     lines = stream.lines and replace(stream.lines, chain=None, named=None)  # type: ignore[arg-type]
     reader = replace(stream.reader, borders=None)
-    names = ("tagger", "alone", "borders", "labeller", "told")
-    gone: dict[str, Any] = dict.fromkeys(names)
+    gone = dict.fromkeys(("tagger", "alone", "borders", "told", "labeller"))
     return replace(stream, reader=reader, lines=lines, **gone)
 
 

@@ -135,15 +135,15 @@ def tag(
             _check_extras(target.format, nbest, marginals)
     elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    read = bool(force or scheme or repair is not None or separator)
-    check_cluster(cluster, workers, text=text is not None, read=read)
+    blocks = text is None and not (force or scheme or repair is not None or separator)
+    check_cluster(cluster, workers, blocks=blocks)
     tagger = _checked(options.load_tagger(model, threads, samples, moves), to_scheme, how)
 
     def tag_one(source: str, output: str, wanted: str, activity: Activity | None = None) -> None:
         if tagger.model.encoding is None and wanted in SPAN_FORMATS:
             raise _no_spans(tagger, wanted)
         following = nullcontext() if activity is None else watched(activity.progress)
-        if text is None and not read:
+        if blocks:
             if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
                 options.say("reading from the terminal; end with Ctrl-D")
             told: list[Reading] = []
