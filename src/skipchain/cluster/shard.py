@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -129,9 +130,9 @@ class Shard:
         self._data: Dataset | None = None
         self._learning: LocalLearning | None = None
 
-    def alive(self) -> bool:
-        """Whether the worker is there."""
-        return True
+    def process(self) -> int:
+        """The number of the worker's process, if it is there."""
+        return os.getpid()
 
     @plainly
     def sizes(self, files: Files) -> list[int]:
@@ -241,6 +242,7 @@ class Shard:
         known = None if self._learning is None else self._learning.layout
         if known != layout:
             own = replace(problem, data=self._encoded)
+            own = own.of_positions() if problem.by_position else own
             self._learning = LocalLearning(own, layout, self._features, self._workers)
 
     @plainly

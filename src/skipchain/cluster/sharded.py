@@ -268,7 +268,7 @@ class ShardedData:
         scorer = self._layout(problem, observed=observed, single=single)
         initial = problem.initial_weights
         start = np.zeros(scorer.size) if initial is None else scorer.pack(initial)
-        how = {**settings, "sequences": self.sequences}
+        how = {**settings, "sequences": problem.n_sequences}
         return kind(self._team, scorer, start, how, self._prepare)
 
 
