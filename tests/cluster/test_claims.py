@@ -118,7 +118,7 @@ def test_the_pairs_that_are_parameters_are_those_of_all_data():
 
 def test_partly_known_labels_support_all_that_they_may_be():
     corpus = Corpus.of([["a", "b"], ["a"]])
-    vocabulary, rows = Vocabulary.fit(corpus, Templates.parse("word\nlabel[-1] & word"))
+    _, rows = Vocabulary.fit(corpus, Templates.parse("word\nlabel[-1] & word"))
     data = Dataset(rows, corpus.sentences, np.array([0, -1, 1], np.int32))
     scorer = LinearScorer(data, 2, observed=True, boundaries=True, workers=Workers(1))
     np.testing.assert_array_equal(np.flatnonzero(state_support(data, 2)), scorer._state_support)

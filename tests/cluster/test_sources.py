@@ -88,9 +88,12 @@ def test_a_share_that_cannot_be_read_names_path_and_reason(tmp_path, content, to
     if content is not None:
         path.write_text(content)
     shown = f"file://{path}" if uri else str(path)
+    share = Share(Files.of(shown), 0, 1)
     with pytest.raises(SkipchainError) as caught:
-        sizes_of(Files.of(shown))
-        Share(Files.of(shown), 0, 1).read()
+        share.read()
+    if content is None:
+        with pytest.raises(SkipchainError, match=told):
+            sizes_of(share.files)
     assert shown in str(caught.value)
     assert told in str(caught.value)
 

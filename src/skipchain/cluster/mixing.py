@@ -18,7 +18,6 @@ from skipchain.cluster.learning import MARGINS, STEPS
 from skipchain.cluster.team import Team
 from skipchain.learn.saved_state import SavedState
 
-
 FURTHEST = 2.0  # times as far as the mean; the sum of four workers' moves grows without bound
 
 

@@ -16,9 +16,9 @@ from skipchain.chains.learn import ChainProblem
 from skipchain.chains.potentials import Constraints
 from skipchain.cluster.claims import Answer, Claims, Numbering, Settled
 from skipchain.cluster.features import Draft, LocalFeatures, Named
-from skipchain.cluster.learning import Layout, LocalLearning
+from skipchain.cluster.learning import LocalLearning, ParameterLayout
 from skipchain.cluster.sources import Files, Share, noted, sizes_of
-from skipchain.cluster.supports import Bits, Joined, Shown, edge_support, state_support
+from skipchain.cluster.supports import Bits, Joined, ShownLabels, edge_support, state_support
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import UNKNOWN, convert, infer_scheme
 from skipchain.errors import SkipchainError
@@ -74,7 +74,7 @@ class ShardFacts:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AgreedTerms:
     """What all go by: templates, the scheme of labels, and the one in which they are learnt."""
 
     templates: Templates
@@ -121,7 +121,7 @@ class Shard:
         self._facts: ShardFacts | None = None
         self._corpus: Corpus | None = None
         self._known: KnownLabels | None = None
-        self._agreed: Agreement | None = None
+        self._agreed: AgreedTerms | None = None
         self._names: tuple[str, ...] = ()
         self._draft: Draft | None = None
         self._features: LocalFeatures | None = None
@@ -152,7 +152,7 @@ class Shard:
         return self._facts
 
     @plainly
-    def agree(self, agreed: Agreement) -> tuple[str, ...]:
+    def agree(self, agreed: AgreedTerms) -> tuple[str, ...]:
         """Take what all agree on, and give the names of the labels here."""
         if self._agreed is None:
             assert self._corpus is not None
@@ -219,7 +219,7 @@ class Shard:
         bits = np.packbits(support(self._encoded, n_labels), axis=1)
         return several(self._features.shown(family, bits, ranges))
 
-    def join(self, *shown: Shown) -> Any:
+    def join(self, *shown: ShownLabels) -> Any:
         """Put together what all show of the range that is this worker's."""
         assert self._settled is not None
         found = Joined.of(shown, self._settled.per_template)
@@ -235,7 +235,7 @@ class Shard:
 
     # Learning ----------------------------------------------------------------------------------
 
-    def begin(self, problem: ChainProblem, layout: Layout) -> None:
+    def begin(self, problem: ChainProblem, layout: ParameterLayout) -> None:
         """Get ready to learn; ``problem`` comes without data."""
         assert self._features is not None
         self._named = None
