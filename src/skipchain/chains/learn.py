@@ -60,6 +60,7 @@ class Shards(Protocol):
     """Data that lie elsewhere, in parts: they make losses and learners of problems themselves."""
 
     sequences: int
+    tokens: int
     active: float
     """the mean number of features at a token"""
     digest: str
@@ -85,7 +86,7 @@ class ChainProblem:
     as matrices. ``label_ngrams`` and ``label_trigrams`` are what the labels of a chain that is
     normalised as a whole depend on beyond three in a row: their weights are the last rows of the
     table of states. Learning makes what is large in ``room``. Where ``shards`` have the data, there
-    is no token in ``data``.
+    is no token in ``data``. ``by_position`` says that every token is a chain of its own.
     """
 
     data: Dataset
@@ -103,11 +104,14 @@ class ChainProblem:
     label_trigrams: LabelTrigrams | None = None
     room: Room = IN_MEMORY
     shards: Shards | None = None
+    by_position: bool = False
 
     @property
     def n_sequences(self) -> int:
         """The number of chains."""
-        return len(self.data.offsets) - 1 if self.shards is None else self.shards.sequences
+        if self.shards is not None:
+            return self.shards.tokens if self.by_position else self.shards.sequences
+        return len(self.data.offsets) - 1
 
     @property
     def mean_features(self) -> float:
@@ -144,7 +148,7 @@ class ChainProblem:
         """The classifier of single positions: chains of one token each, without boundaries."""
         single = np.arange(self.data.n_tokens + 1, dtype=np.int64)
         data = replace(self.data, offsets=single)
-        return replace(self, data=data, boundaries=False, local=True)
+        return replace(self, data=data, boundaries=False, local=True, by_position=True)
 
 
 @dataclass(frozen=True)
