@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from skipchain.errors import SkipchainError
-from skipchain.scratch.folder import STATUS, Scratch, _file_pages
+from skipchain.scratch.folder import STATUS, Scratch, _FilePages
 
 
 def test_arrays_hold_what_is_written(tmp_path):
@@ -67,11 +67,16 @@ def test_a_killed_process_leaves_nothing(tmp_path):
 def test_little_is_resident(tmp_path):
     size, most = 64 << 20, 8 << 20
     with Scratch(tmp_path, resident=most) as scratch:
-        before = _file_pages()
+        pages = _FilePages()
+        before = pages.size()
         array = scratch.zeros((size,), np.uint8)
-        array[:] = 1
+        for first in range(0, size, 1 << 20):
+            array[first : first + (1 << 20)] = 1
+            scratch.settle()
+            assert pages.size() - before < most + (2 << 20)
         scratch.drop()
-        assert (_file_pages() - before) * os.sysconf("SC_PAGE_SIZE") < most
+        assert pages.size() - before < 1 << 20
+        pages.close()
         assert int(array.sum(dtype=np.int64)) == size
 
 

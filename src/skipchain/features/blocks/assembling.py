@@ -47,7 +47,10 @@ class MatrixAssembler:
         numbers = self._number_groups(grouped)
         for columns in self._columns.values():
             numbers += self._join(columns) if grouped and len(columns) > 1 else columns
-        return self._assemble(numbers), self._stored(vstack(self._bundles))
+        made = self._assemble(numbers), self._stored(vstack(self._bundles))
+        for held in (self._columns, self._entries, self._bundles, numbers):
+            held.clear()
+        return made
 
     def _add(self, k: int, template: Template, rows: Numbers, first: int) -> None:
         """Note how the features of template k are found."""

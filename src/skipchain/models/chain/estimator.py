@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.arrays import Labels
+from skipchain.arrays import IN_MEMORY, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import (
     OBJECTIVES,
@@ -132,6 +132,11 @@ class ChainEstimator(BaseEstimator):
     ) -> tuple[ChainModel, Dataset]:
         """A model of features and labels without weights, and the data to learn from."""
         known, scheme, encoding = self._labels(task.given, y)
+        if known.partial and task.room is not IN_MEMORY:
+            raise CorpusError(
+                f"token {min(known.partial)} has no label of its own, and --scratch (scratch=) "
+                "learns from full labels only; label it, or train in memory"
+            )
         features, rows, offsets = task.features(self.min_count)
         if scheme is not None and encoding is not None and scheme != encoding:
             classes = labels_in_scheme(classes, scheme, encoding)
