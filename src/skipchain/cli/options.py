@@ -277,7 +277,7 @@ def read_corpora(
     corpora = []
     with waiting("reading", plain=not quiet) as activity:
         for path in each_file(paths, activity):
-            with _labels_wanted() if labelled else nullcontext():
+            with labels_wanted() if labelled else nullcontext():
                 corpus, reading = read_told(path, format, **options)
             if labelled:
                 require_labels(corpus, path, reading.format)
@@ -292,7 +292,7 @@ def read_corpora(
 
 
 @contextmanager
-def _labels_wanted() -> Iterator[None]:
+def labels_wanted() -> Iterator[None]:
     """What is not read, and may be meant for labels, is an error where labels are needed."""
     with catch_warnings():
         simplefilter("error", UnreadLabelsWarning)
@@ -344,7 +344,7 @@ def joined(corpora: list[Corpus], paths: list[str], *, quiet: bool = True) -> Co
     from skipchain.corpus import Corpus
     from skipchain.corpus.schemes import infer_scheme
 
-    corpora = _in_common_columns(corpora, paths, quiet=quiet)
+    corpora = common_columns(corpora, paths, quiet=quiet)
     schemes = [corpus.scheme for corpus in corpora]
     if len(set(schemes)) == 1:
         return Corpus.concatenate(corpora)
@@ -359,7 +359,7 @@ def joined(corpora: list[Corpus], paths: list[str], *, quiet: bool = True) -> Co
     return Corpus.concatenate(_in_one_scheme(corpora, paths, quiet=quiet))
 
 
-def _in_common_columns(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
+def common_columns(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
     """The corpora with the columns that all of them have, in the order of the first."""
     from skipchain.corpus.corpus import LABEL
 

@@ -88,17 +88,22 @@ class Scratch(Room):
     def check(self) -> None:
         """Refuse a folder in which no file can be made."""
         if not self.folder.is_dir():
-            kind = "is a file" if self.folder.exists() else "there is no such folder; make it first"
-            raise SkipchainError(f"--scratch {self.folder} (scratch=): {kind}")
+            kind = "it is a file" if self.folder.exists() else "there is no such folder; make it first"
+            raise SkipchainError(f"the scratch folder {self.folder}: {kind}")
         self.open_file().close()
+
+    @property
+    def free(self) -> int:
+        """The bytes that the disk has left."""
+        with self._told():
+            return shutil.disk_usage(self.folder).free
 
     def require(self, size: int, what: str) -> None:
         """Refuse what needs more bytes than the disk has."""
-        with self._told():
-            free = shutil.disk_usage(self.folder).free
+        free = self.free
         if size > free:
             raise SkipchainError(
-                f"--scratch {self.folder} (scratch=): {what} takes about {gigabytes(size)} of "
+                f"the scratch folder {self.folder}: {what} takes about {gigabytes(size)} of "
                 f"disk, and {gigabytes(free)} are free; name a folder on a larger disk"
             )
 
@@ -190,7 +195,7 @@ class Scratch(Room):
         advice = "name another folder"
         if error.errno in FULL:
             advice = f"{gigabytes(self.nbytes)} were in use; name a folder on a larger disk"
-        return SkipchainError(f"--scratch {self.folder} (scratch=): {detail}; {advice}")
+        return SkipchainError(f"the scratch folder {self.folder}: {detail}; {advice}")
 
 
 class GrowingFile:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from skipchain.corpus import Corpus
     from skipchain.models.base.estimator import BaseEstimator
     from skipchain.models.base.model import AnyModel
+    from skipchain.scratch.folder import Scratch
 
 
 def train(
@@ -135,6 +136,14 @@ def train(
             metavar="FILE",
         ),
     ] = None,
+    scratch: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "Learn more data than memory holds, by files in this folder; they are gone at the end.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     output: Annotated[
         str, option(options.OUTPUT, "The model file to write.", "--output", "-o", metavar="MODEL")
     ],
@@ -151,6 +160,7 @@ def train(
     from skipchain.cli.checkpoints import check_checkpoint, checkpoint_of, end_checkpoint
     from skipchain.cli.columns import RICHER, RICHER_RECIPE, columns_left_out, tell_needs
     from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.from_disk import scratch_of, tell_need
     from skipchain.cli.searching import check_search, search
     from skipchain.cli.signals import SIGNALS
     from skipchain.modelfile import check_model_target, save
@@ -176,10 +186,16 @@ def train(
         "labelled": True,
     }  # fmt: skip
     files_of_state = (checkpoint, resume, checkpoint_every)
-    with checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept:
-        corpus, held_out = _read(files, dev, left_out, how)
+    with (
+        checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept,
+        scratch_of(scratch, auto=auto) as room,
+    ):
+        estimator.check(scratch=room)
+        corpus, held_out = _read(files, dev, left_out, how, room)
         begin_with = None if start is None else load(start).model
         estimator.check(dev=held_out, start=begin_with, checkpoint=kept)
+        if room is not None:
+            tell_need(estimator, corpus, room, quiet=quiet)
         reads = estimator.reads(corpus)
         if not quiet:
             richer = RICHER if recipe is None else RICHER_RECIPE
@@ -195,6 +211,7 @@ def train(
                 estimator, searched = found.estimator, {"auto": found.as_dict()}
             else:
                 fitting = {"dev": held_out, "start": begin_with, "checkpoint": kept}
+                fitting |= {} if room is None else {"scratch": room}
                 learn = partial(_learn, estimator, corpus, fitting, quiet=quiet)
                 estimator = SIGNALS.catch(learn)
         save(estimator.model_, output, overwrite=overwrite)
@@ -206,17 +223,27 @@ def train(
         options.print_json({**_answer(estimator, output, seconds), "columns": needed, **searched})
     elif not quiet:
         _report(estimator, output, seconds)
-        if not auto and (told := advice(corpus, settings)) is not None:
+        if not auto and not scratch and (told := advice(corpus, settings)) is not None:
             options.say(told)
 
 
 def _read(
-    files: list[str], dev: list[str] | None, left_out: Sequence[str], how: Mapping[str, Any]
+    files: list[str],
+    dev: list[str] | None,
+    left_out: Sequence[str],
+    how: Mapping[str, Any],
+    room: Scratch | None,
 ) -> tuple[Corpus, Corpus | None]:
     """The corpus to learn from, and the held-out one."""
     from skipchain.cli.columns import check_left_out
 
-    corpus = options.read_corpora(files, **how)
+    if room is None:
+        corpus = options.read_corpora(files, **how)
+    else:
+        from skipchain.cli.from_disk import read_to_disk
+
+        own = {name: value for name, value in how.items() if name != "labelled"}
+        corpus = read_to_disk(files, room, **own)
     check_left_out(left_out, corpus)
     if not dev:
         return corpus, None
@@ -230,8 +257,9 @@ def _learn(
     from skipchain.cli.progress import training_display
 
     with nullcontext() if quiet else training_display(estimator) as display:
-        estimator, annotated = estimator.fit_annotators(corpus, display)
-        return estimator.fit(annotated, progress=display, **how)
+        if "scratch" not in how:
+            estimator, corpus = estimator.fit_annotators(corpus, display)
+        return estimator.fit(corpus, progress=display, **how)
 
 
 def _answer(estimator: Any, output: str, seconds: float) -> dict[str, Any]:

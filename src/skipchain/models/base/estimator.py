@@ -261,7 +261,7 @@ class BaseEstimator(ABC):
         as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends training and keeps what
         has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
         """
-        self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint)
+        self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint, scratch=scratch)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
         with ExitStack() as stack:
             room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
@@ -293,7 +293,13 @@ class BaseEstimator(ABC):
         return self
 
     def check(
-        self, *, dev: Any = None, dev_y: Any = None, start: Any = None, checkpoint: Any = None
+        self,
+        *,
+        dev: Any = None,
+        dev_y: Any = None,
+        start: Any = None,
+        checkpoint: Any = None,
+        scratch: Any = None,
     ) -> None:
         """Refuse parameters, held-out data and a start that `fit` would refuse; nothing is learnt.
 
@@ -303,6 +309,8 @@ class BaseEstimator(ABC):
         self._check_fit(dev, start)
         if checkpoint is not None:
             self._check_resumable()
+        if scratch is not None:
+            self._check_scratch(None)
         if dev is not None:
             from skipchain.metrics.token import require_known
 
@@ -328,7 +336,6 @@ class BaseEstimator(ABC):
 
     def _scratch(self, scratch: str | Path | Scratch, stack: ExitStack) -> Scratch:
         """Where large arrays are made; a folder is left as it was found."""
-        self._check_scratch(None)
         if isinstance(scratch, Scratch):
             return scratch
         return stack.enter_context(Scratch(scratch))
@@ -337,7 +344,7 @@ class BaseEstimator(ABC):
         """Refuse to learn from files what only learns in memory."""
         if not self.learns_from_disk:
             raise ParameterError(
-                f"{type(self).__name__} learns in memory only, without --scratch (scratch=); CRF, "
+                f"{type(self).__name__} learns in memory only, without a scratch folder; CRF, "
                 "MEMM, MaxEnt and Perceptron learn from disk"
             )
         if templates is not None:

@@ -134,8 +134,8 @@ class ChainEstimator(BaseEstimator):
         known, scheme, encoding = self._labels(task.given, y)
         if known.partial and task.room is not IN_MEMORY:
             raise CorpusError(
-                f"token {min(known.partial)} has no label of its own, and --scratch (scratch=) "
-                "learns from full labels only; label it, or train in memory"
+                f"token {min(known.partial)} has no label of its own, and a scratch "
+                "folder is for full labels; label it, or train in memory"
             )
         features, rows, offsets = task.features(self.min_count)
         if scheme is not None and encoding is not None and scheme != encoding:
@@ -450,16 +450,16 @@ class ChainEstimator(BaseEstimator):
         super()._check_scratch(templates)
         if self.order > 2:
             raise ParameterError(
-                f"order={self.order} does not go with --scratch (scratch=), orders 1 and 2 do"
+                f"order={self.order} does not go with a scratch folder, orders 1 and 2 do"
             )
         if self.dictionary is not None:
             raise ParameterError(
-                "a dictionary is a table of all tokens, which --scratch (scratch=) never holds; "
-                "leave dictionary out"
+                "a dictionary is a table of all tokens, which a scratch folder is there not "
+                "to hold; leave dictionary out"
             )
         if self.solvers and not isinstance(self._solver, RESUMABLE):
             raise ParameterError(
-                f"solver={self._solver.name!r} does not go with --scratch (scratch=); sgd, adagrad "
+                f"solver={self._solver.name!r} does not go with a scratch folder; sgd, adagrad "
                 "and lbfgs do"
             )
 
