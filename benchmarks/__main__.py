@@ -20,7 +20,7 @@ from skipchain.io.files import make_folder, write_text
 # One module each; imported when they are run.
 GROUPS = (
     "start", "memory", "passes", "pipelines", "tagging", "short_texts", "perceptron", "decoders",
-    "family", "longrange", "documents", "hidden_units", "brown", "knowledge", "accuracy",
+    "family", "longrange", "documents", "hidden_units", "brown", "knowledge", "accuracy", "disk",
 )  # fmt: skip
 LATEST = Path(__file__).with_name("latest.json")  # which git ignores
 
