@@ -33,6 +33,19 @@ def peak_memory() -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+LARGE = 4 << 20  # bytes
+MMAP_THRESHOLD = -3  # of mallopt, see malloc.h
+
+
+def keep_large_apart() -> None:
+    """Have the C library give what is large back as soon as it is freed, where that can be asked.
+
+    By itself it learns to keep what is freed, up to 32 MiB each: quicker, and more memory.
+    """
+    with suppress(AttributeError, OSError, TypeError):  # of other C libraries than GNU's
+        ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, LARGE)
+
+
 def release_memory() -> None:
     """Hand what has been freed back to the system, where its C library can.
 

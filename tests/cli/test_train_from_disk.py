@@ -109,7 +109,10 @@ def test_a_file_that_changes_while_it_is_read(run, here, monkeypatch):
 
     monkeypatch.setattr(from_disk, "_counted", changing)
     code, _, err = run("train", "a.conll", *FAST, "-o", "m.skip", "--scratch", "scratch", "-q")
-    assert (code, err) == (2, "skipchain: a.conll: the file changed while it was read; train again\n")
+    assert (code, err) == (
+        2,
+        "skipchain: a.conll: the file changed while it was read; train again\n",
+    )
     assert not Path("m.skip").exists()
 
 
@@ -140,7 +143,9 @@ def test_a_full_disk(run, here, size):
     try:
         with pytest.MonkeyPatch.context() as patch:  # which the check before all work would find
             patch.setattr("skipchain.scratch.folder.Scratch.require", lambda *_: None)
-            code, _, err = run("train", "many.conll", *FAST, "-o", "m.skip", "--scratch", "scratch", "-q")
+            code, _, err = run(
+                "train", "many.conll", *FAST, "-o", "m.skip", "--scratch", "scratch", "-q"
+            )
         assert (code, err.count("\n")) == (2, 1)
         assert "the scratch folder scratch: No space left on device; " in err
         assert os.listdir("scratch") == []

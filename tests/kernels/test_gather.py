@@ -17,7 +17,6 @@ from skipchain.scratch.folder import Scratch
 from skipchain.kernels.gather import compress_columns, expand_bundles, gather
 
 
-
 def transpose(index, columns):
     return transposed(CSRMatrix(*index), columns).arrays
 

@@ -110,7 +110,10 @@ def test_a_full_disk_is_told(tmp_path, monkeypatch):
 
     with Scratch(tmp_path) as scratch:
         monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-        with pytest.raises(SkipchainError, match="No space left on device; 1 MB were in use; name a folder on a larger disk"):
+        with pytest.raises(
+            SkipchainError,
+            match="No space left on device; 1 MB were in use; name a folder on a larger disk",
+        ):
             scratch.zeros((1000, 1000), np.float64)
 
 

@@ -80,9 +80,7 @@ class ChainObjective(ABC):
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
         weights = self.scorer.unpack(vector)
-        bundle_sums = sum_bundles(
-            self._data.rows, weights.state, self._workers, self._bundle_sums
-        )
+        bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers, self._bundle_sums)
         parts = self._workers.map(
             lambda block: self._block(weights, bundle_sums, block), self._blocks()
         )

@@ -210,7 +210,9 @@ def transposed(index: CSRMatrix, columns: int, room: Room = IN_MEMORY) -> CSRMat
     indices, values = index.indices, index.values
     indptr = room.empty((columns + 1,), np.int64)
     column_starts(indices, indptr)
-    made = CSRMatrix(indptr, room.empty(indices.shape, np.int32), room.empty(values.shape, np.float64))
+    made = CSRMatrix(
+        indptr, room.empty(indices.shape, np.int32), room.empty(values.shape, np.float64)
+    )
     size = max(TRANSPOSED_ENTRIES, len(indices) // MOST_WALKS, 1)
     ranges = [(0, columns)] if room is IN_MEMORY else blocks(indptr, size)
     for first, last in ranges:

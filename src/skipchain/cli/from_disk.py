@@ -148,5 +148,3 @@ def tell_need(estimator: BaseEstimator, corpus: Corpus, scratch: Scratch, *, qui
             f"{scratch.folder} ({gigabytes(scratch.free)} are free), about "
             f"{gigabytes(need.memory)} of memory"
         )
-
-

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Room, Shape
 from skipchain.errors import SkipchainError
+from skipchain.memory import keep_large_apart
 
 RESIDENT = 24 << 20  # bytes of mapped pages
 TABLES = 64 << 20  # bytes of those of tables
@@ -71,6 +72,7 @@ class Scratch(Room):
 
     def __enter__(self) -> Self:
         self.check()
+        keep_large_apart()
         if self._pages.known and hasattr(mmap, "MADV_DONTNEED"):
             self._others = self._pages.size()
             watch = threading.Thread(target=self._watch, name="skipchain-scratch", daemon=True)
@@ -88,7 +90,9 @@ class Scratch(Room):
     def check(self) -> None:
         """Refuse a folder in which no file can be made."""
         if not self.folder.is_dir():
-            kind = "it is a file" if self.folder.exists() else "there is no such folder; make it first"
+            kind = (
+                "it is a file" if self.folder.exists() else "there is no such folder; make it first"
+            )
             raise SkipchainError(f"the scratch folder {self.folder}: {kind}")
         self.open_file().close()
 

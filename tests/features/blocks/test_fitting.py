@@ -31,7 +31,9 @@ TEXTS = {
 def corpus(seed=0, sentences=60):
     random = np.random.default_rng(seed)
     sizes = random.integers(0, 9, sentences)
-    word = [["".join(random.choice([*LETTERS], random.integers(1, 4))) for _ in range(k)] for k in sizes]
+    word = [
+        ["".join(random.choice([*LETTERS], random.integers(1, 4))) for _ in range(k)] for k in sizes
+    ]
     columns = {
         "pos": [[w[0].upper() if random.random() < 0.8 else "" for w in own] for own in word],
         "number": [[str(random.integers(0, 3)) for _ in own] for own in word],
@@ -59,8 +61,13 @@ def test_blocks_give_what_the_whole_gives(tmp_path, name, min_count, block, held
         for own, wanted in zip(vocabulary.rows, known.rows, strict=True):
             assert_same(own, wanted)
         for part in ("tokens", "bundles", "edges"):
-            for own, wanted in zip(getattr(matrix, part).arrays, getattr(rows, part).arrays, strict=True):
+            for own, wanted in zip(
+                getattr(matrix, part).arrays, getattr(rows, part).arrays, strict=True
+            ):
                 assert_same(own, wanted)
         assert matrix.unknown == rows.unknown
-        assert (matrix.n_features, matrix.n_edge_features) == (rows.n_features, rows.n_edge_features)
+        assert (matrix.n_features, matrix.n_edge_features) == (
+            rows.n_features,
+            rows.n_edge_features,
+        )
         assert matrix.n_active == rows.n_active

@@ -16,7 +16,9 @@ from skipchain.features.blocks import fitting
 from skipchain.recipes import recipe
 from skipchain.scratch.folder import Scratch
 
-FEATURES = "word[-1..1]\nsuffix(2)\nshape\nlower[-1] & lower\nshortshape[-1] & shortshape\nshortshape"
+FEATURES = (
+    "word[-1..1]\nsuffix(2)\nshape\nlower[-1] & lower\nshortshape[-1] & shortshape\nshortshape"
+)
 SOLVERS = {
     "sgd": {"solver": "sgd", "epochs": 3},
     "dropout": {"solver": "sgd", "dropout": 0.3, "epochs": 4},

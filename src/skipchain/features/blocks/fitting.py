@@ -77,9 +77,7 @@ class CorpusBlocks:
     def _frequent_features(self, template: Template, min_count: int) -> NDArray[np.int32]:
         """The distinct features of a template that occur often enough, the most frequent first."""
         if len(template.atoms) > 1:
-            with KeyCounter(
-                len(template.atoms), self.scratch.open_file, held=self.held
-            ) as counter:
+            with KeyCounter(len(template.atoms), self.scratch.open_file, held=self.held) as counter:
                 for block in self:
                     counter.add(block.tuples(template.atoms).keys)
                 return counter.frequent(min_count).keys

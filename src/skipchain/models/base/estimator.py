@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.arrays import IN_MEMORY, Floats
+from skipchain.arrays import IN_MEMORY, Floats, Room
 from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
@@ -25,6 +25,7 @@ from skipchain.learn.resuming import Keeping
 from skipchain.learn.saved_state import StateKeeper
 from skipchain.learn.solvers import LBFGS, Automatic, Solver, as_solver, with_settings
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.models.base.from_disk import gathered, require_local
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels, label_column
 from skipchain.models.base.labelled import labelled
 from skipchain.models.base.model import BEAM, AnyModel
@@ -39,7 +40,6 @@ from skipchain.models.base.parameters import (
 )
 from skipchain.models.base.progress import Progress
 from skipchain.models.base.task import Fitted, TrainingTask
-from skipchain.models.base.from_disk import gathered, require_local
 from skipchain.parallel import Workers
 from skipchain.scratch.folder import Scratch
 
@@ -264,7 +264,7 @@ class BaseEstimator(ABC):
         self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint, scratch=scratch)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
         with ExitStack() as stack:
-            room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
+            room: Room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
             if isinstance(room, Scratch):
                 X, y = gathered(X, y, room), None
             given, y = labelled(X, y, scheme=self._named_scheme())
@@ -286,11 +286,15 @@ class BaseEstimator(ABC):
                 score = held_out.score(model, workers)
             if progress is not None:
                 progress.end(result)
-            self.model_ = model.with_summary(self._summary(fitted, score)).pruned()
+            self.model_ = self._finished(model.with_summary(self._summary(fitted, score)), room)
         self.result_ = result
         if progress is None:
             self._raise_interrupt()
         return self
+
+    def _finished(self, model: AnyModel, room: Room) -> AnyModel:
+        """The model that is kept."""
+        return model.pruned()
 
     def check(
         self,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.arrays import IN_MEMORY, Labels
+from skipchain.arrays import IN_MEMORY, Labels, Room
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import (
     OBJECTIVES,
@@ -38,7 +38,7 @@ from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, encode
 from skipchain.models.base.labelled import labelled
-from skipchain.models.base.model import legal_transitions
+from skipchain.models.base.model import AnyModel, legal_transitions
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.chain.model import ChainModel, decoders_of
 from skipchain.parallel import Workers
@@ -175,6 +175,10 @@ class ChainEstimator(BaseEstimator):
         model = untrained.with_weights(learnt.weights)
         found = {"held_out": held_out, "facts": learnt.facts}
         return Fitted.of(data, model, learnt.result, learnt.parameters, **found)
+
+    def _finished(self, model: AnyModel, room: Room) -> AnyModel:
+        assert isinstance(model, ChainModel)
+        return model.pruned(room)
 
     def _problem(
         self,
