@@ -42,6 +42,9 @@ class Room:
         """An array of zeros that will be read and written all over, not from end to end."""
         return self.zeros(shape, dtype)
 
+    def release(self) -> None:
+        """Hold no more than must be, before work of another kind."""
+
     def settle(self) -> None:
         """Keep to what may be held, now that a part of the work is done."""
 

@@ -99,7 +99,7 @@ def test_folders_that_cannot_be_used(tmp_path):
 
 def test_more_than_the_disk_has(tmp_path):
     with Scratch(tmp_path) as scratch:
-        with pytest.raises(SkipchainError, match="takes about 4,503,599.6 GB of disk"):
+        with pytest.raises(SkipchainError, match=r"takes about 4,503,599\.6 GB of disk"):
             scratch.require(1 << 52, "the index")
         scratch.require(10, "the index")
 
@@ -121,7 +121,7 @@ def test_a_full_disk_is_told(tmp_path, monkeypatch):
 def test_a_file_that_cannot_grow_is_told(tmp_path):
     with Scratch(tmp_path) as scratch:
         growing = scratch.growing(np.int64)
-        growing._file._file = open("/dev/full", "wb", buffering=0)
-        with pytest.raises(SkipchainError, match=r"scratch.*No space left on device"):
-            growing.add(np.arange(1000))
-        growing._file.close()
+        with open("/dev/full", "wb", buffering=0) as full:
+            growing._file._file = full
+            with pytest.raises(SkipchainError, match=r"scratch.*No space left on device"):
+                growing.add(np.arange(1000))

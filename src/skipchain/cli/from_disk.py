@@ -135,8 +135,12 @@ def _state(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def tell_need(estimator: BaseEstimator, corpus: Corpus, scratch: Scratch, *, quiet: bool) -> None:
-    """Say what the training will take; more disk than there is, is an error."""
+def tell_need(
+    estimator: BaseEstimator, corpus: Corpus, scratch: Scratch | None, *, quiet: bool
+) -> None:
+    """Say what a training from disk will take; more disk than there is, is an error."""
+    if scratch is None:
+        return
     from skipchain.models.base.from_disk import expected_need
     from skipchain.scratch.folder import gigabytes
 

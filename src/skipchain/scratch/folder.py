@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Room, Shape
 from skipchain.errors import SkipchainError
-from skipchain.memory import keep_large_apart
+from skipchain.memory import keep_large_apart, release_libraries
 
 RESIDENT = 24 << 20  # bytes of mapped pages
 TABLES = 64 << 20  # bytes of those of tables
@@ -159,6 +159,13 @@ class Scratch(Room):
                 with suppress(ValueError, OSError):  # closed meanwhile
                     mapped.madvise(mmap.MADV_DONTNEED)
 
+    def release(self) -> None:
+        """Hand back all that can be, before work of another kind."""
+        self.drop()
+        release_libraries()
+        if self._thread is not None:
+            self._others, self._kept = self._pages.size(), 0
+
     def settle(self) -> None:
         """Drop pages where there are more of them than may be."""
         if self._thread is None or not self._settling.acquire(blocking=False):
@@ -169,8 +176,7 @@ class Scratch(Room):
             self.drop(tables=False)
             self._kept = self._pages.size() - self._others
             if self._kept > self._most_of_tables:
-                self.drop()
-                self._others, self._kept = self._pages.size(), 0
+                self.release()
         finally:
             self._settling.release()
 

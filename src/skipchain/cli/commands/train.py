@@ -158,7 +158,7 @@ def train(
     """
     from skipchain.assembly import build_estimator
     from skipchain.cli.checkpoints import check_checkpoint, checkpoint_of, end_checkpoint
-    from skipchain.cli.columns import RICHER, RICHER_RECIPE, columns_left_out, tell_needs
+    from skipchain.cli.columns import columns_left_out, tell_needs
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.from_disk import scratch_of, tell_need
     from skipchain.cli.searching import check_search, search
@@ -171,8 +171,7 @@ def train(
     check_search(auto, budget, start)
     check_checkpoint(checkpoint, resume, checkpoint_every, output, auto=auto)
     began = time.perf_counter()
-    if consistency and "consistency" not in (factors or ""):
-        factors = f"consistency; {factors}" if factors else "consistency"
+    factors = _with_consistency(factors) if consistency else factors
     left_out = columns_left_out(without)
     settings: dict[str, Any] = {
         **{"model": model, "features": features, "recipe": recipe, "solver": solver},
@@ -185,21 +184,21 @@ def train(
         "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
         "labelled": True,
     }  # fmt: skip
-    files_of_state = (checkpoint, resume, checkpoint_every)
     with (
-        checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept,
+        checkpoint_of(
+            checkpoint, resume, checkpoint_every, overwrite=overwrite, quiet=quiet
+        ) as kept,
         scratch_of(scratch, auto=auto) as room,
     ):
         estimator.check(scratch=room)
         corpus, held_out = _read(files, dev, left_out, how, room)
         begin_with = None if start is None else load(start).model
-        estimator.check(dev=held_out, start=begin_with, checkpoint=kept)
-        if room is not None:
-            tell_need(estimator, corpus, room, quiet=quiet)
+        fitting = {"dev": held_out, "start": begin_with, "checkpoint": kept, "scratch": room}
+        estimator.check(**fitting)
+        tell_need(estimator, corpus, room, quiet=quiet)
         reads = estimator.reads(corpus)
         if not quiet:
-            richer = RICHER if recipe is None else RICHER_RECIPE
-            tell_needs(reads, corpus, richer if features is None else None)
+            tell_needs(reads, corpus, _richer(features, recipe))
         searched: dict[str, Any] = {}
         with (
             compile_notice(quiet=quiet),
@@ -210,8 +209,6 @@ def train(
                 found = SIGNALS.catch(find)
                 estimator, searched = found.estimator, {"auto": found.as_dict()}
             else:
-                fitting = {"dev": held_out, "start": begin_with, "checkpoint": kept}
-                fitting |= {} if room is None else {"scratch": room}
                 learn = partial(_learn, estimator, corpus, fitting, quiet=quiet)
                 estimator = SIGNALS.catch(learn)
         save(estimator.model_, output, overwrite=overwrite)
@@ -225,6 +222,22 @@ def train(
         _report(estimator, output, seconds)
         if not auto and not scratch and (told := advice(corpus, settings)) is not None:
             options.say(told)
+
+
+def _with_consistency(factors: str | None) -> str:
+    """The factors with that of consistency, if it is not among them."""
+    if "consistency" in (factors or ""):
+        return str(factors)
+    return f"consistency; {factors}" if factors else "consistency"
+
+
+def _richer(features: str | None, recipe: str | None) -> Any:
+    """What would read more columns than the features of which nothing was said."""
+    from skipchain.cli.columns import RICHER, RICHER_RECIPE
+
+    if features is not None:
+        return None
+    return RICHER if recipe is None else RICHER_RECIPE
 
 
 def _read(
@@ -257,7 +270,7 @@ def _learn(
     from skipchain.cli.progress import training_display
 
     with nullcontext() if quiet else training_display(estimator) as display:
-        if "scratch" not in how:
+        if how["scratch"] is None:
             estimator, corpus = estimator.fit_annotators(corpus, display)
         return estimator.fit(corpus, progress=display, **how)
 

@@ -191,7 +191,7 @@ class RowFile:
         self._ends.add(np.zeros(1, np.int64))
 
     def add(self, rows: CSRMatrix) -> None:
-        """Put rows below those that there are; without weights they have ones if others have any."""
+        """Put rows below those that there are; where some have weights, the others weigh one."""
         before = self._indices.size
         self._ends.add(rows.indptr[1:] + before)
         self._indices.add(rows.indices)

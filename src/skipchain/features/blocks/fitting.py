@@ -1,4 +1,4 @@
-"""The vocabulary of a corpus in files: two passes over its blocks, one that counts, one that encodes."""
+"""The vocabulary of a corpus in files: one pass over its blocks counts, another one encodes."""
 
 from __future__ import annotations
 

@@ -258,8 +258,9 @@ class BaseEstimator(ABC):
         learning is kept, and from which it goes on where it is there, or is a
         `skipchain.modelfile.Checkpoint`. ``scratch`` is a folder in whose files the
         features are kept, for more data than memory holds: X may then be a corpus in blocks, such
-        as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends training and keeps what
-        has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
+        as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends
+        training and keeps what has been learnt in ``model_``; it is raised again unless a
+        ``progress`` display is told.
         """
         self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint, scratch=scratch)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
