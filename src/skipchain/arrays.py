@@ -38,6 +38,16 @@ class Room:
         """An array of zeros."""
         return np.zeros(shape, dtype)
 
+    def table(self, shape: Shape, dtype: Any) -> NDArray[Any]:
+        """An array of zeros that will be read and written all over, not from end to end."""
+        return self.zeros(shape, dtype)
+
+    def release(self) -> None:
+        """Hold no more than must be, before work of another kind."""
+
+    def settle(self) -> None:
+        """Keep to what may be held, now that a part of the work is done."""
+
     def copy(self, array: NDArray[Any], dtype: Any) -> NDArray[Any]:
         """The numbers of an array in one of another type."""
         made = self.empty(array.shape, dtype)

@@ -167,6 +167,13 @@ def test_a_budget_needs_a_search(here, fails, works):
     works(*given, "--auto")
 
 
+@advice("--auto tries many models in memory, and --scratch is for more data than it holds")
+def test_a_search_is_in_memory(here, fails, works):
+    given = (*TRAIN, "--features", "word", "--scratch", ".")
+    fails("leave one out", *given, "--auto")
+    works(*given)
+
+
 @advice("--checkpoint-every says how often; give --checkpoint FILE, too")
 def test_how_often_needs_a_checkpoint(here, fails, works):
     given = (*TRAIN, "--checkpoint-every", "1")

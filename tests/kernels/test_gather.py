@@ -113,8 +113,8 @@ def test_transposing_in_ranges_gives_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(sums, "TRANSPOSED_ENTRIES", 100)
     with Scratch(tmp_path, small=0) as scratch:
         for matrix in (index, weighted):
-            pairs = zip(transposed(matrix, 45).arrays, transposed(matrix, 45, scratch).arrays)
-            assert all(np.array_equal(a, b) for a, b in pairs)
+            once, parted = transposed(matrix, 45), transposed(matrix, 45, scratch)
+            assert all(map(np.array_equal, once.arrays, parted.arrays))
 
 
 @QUICK

@@ -200,6 +200,7 @@ def learn_chain(
         _check_partial(problem, chosen)
     monitor = monitor or Monitor()
     release_memory()
+    problem.room.release()
     stages = Stages.begin(monitor.keeping, lambda: identity(problem, chosen))
     if isinstance(chosen, SGD):
         return _by_steps(problem, chosen, monitor, stages)

@@ -120,6 +120,7 @@ class ChainObjective(ABC):
         else:
             loss, pairs = self._residuals(potentials, node)
         start, end = self._ends(potentials, node, pairs)
+        self.scorer.room.settle()
         return loss, pairs.sum(axis=0), start, end, triples
 
     def _ends(self, p: Potentials, node: Residuals, pairs: Floats) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ PART_TOKENS = 1 << 16  # that are counted at once
 class OnlineLearner:
     """Weights in one vector of single precision, and the data in a seeded order.
 
-    The weights are in memory, since steps go all over them; what else is large is in the ``room``.
+    What is large is made in ``room``.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class OnlineLearner:
         self._labels = data.labels
         self._sizes = (rows.n_features, rows.n_edge_features, n_labels, order)
         size = sum(math.prod(shape) for shape in weight_shapes(*self._sizes))
-        self._vector: Floats32 = np.zeros(size, np.float32)
+        self._vector: Floats32 = room.table((size,), np.float32)
         if initial_weights is not None:
             self._vector[:] = initial_weights.vector
         self._features = kernel_features(rows)
@@ -199,7 +199,7 @@ def label_support(
 ) -> NDArray[np.uint8]:
     """Which labels tokens with a feature have, 1 or 0; all where one is not known (−1). [F, L]"""
     shape = rows.n_features + rows.bundles.n_rows, n_labels
-    support: NDArray[np.uint8] = room.zeros(shape, np.uint8)
+    support: NDArray[np.uint8] = room.table(shape, np.uint8)
     for entries, tokens in rows.tokens.entries():
         gold = labels[tokens]
         support[entries[gold >= 0], gold[gold >= 0]] = 1

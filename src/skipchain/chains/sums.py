@@ -113,7 +113,9 @@ class FeatureSums:
             sums = np.empty((last - first, width))
             sum_block(self.by_row, first, residuals, residuals[:0], sums)
             sum_block(self.by_bundle, first, bundle_sums, bundle_sums[:0], sums, add=True)
-            return function(first, sums)
+            result = function(first, sums)
+            self.room.settle()
+            return result
 
         return workers.map(run, self.blocks)
 

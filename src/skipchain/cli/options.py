@@ -325,8 +325,8 @@ def read_corpora(
     corpora = []
     with waiting("reading", quiet=quiet) as activity, watched_alone(activity, paths):
         for path in each_file(paths, activity):
-            with _labels_wanted() if labelled else nullcontext():
-                corpus, reading = read_told(path, _format_of(path, format, options), **options)
+            with labels_wanted() if labelled else nullcontext():
+                corpus, reading = read_told(path, format_for(path, format, options), **options)
             if keeping is not None:
                 corpus = with_kept_column(corpus, keeping)
                 reading = replace(reading, columns=(*corpus.columns,))
@@ -343,7 +343,7 @@ def read_corpora(
 
 
 @contextmanager
-def _labels_wanted() -> Iterator[None]:
+def labels_wanted() -> Iterator[None]:
     """What is not read, and may be meant for labels, is an error where labels are needed."""
     with catch_warnings():
         simplefilter("error", UnreadLabelsWarning)
@@ -389,7 +389,7 @@ def separator_named(name: str) -> str:
     return found
 
 
-def _format_of(path: str, format: str | None, options: dict[str, Any]) -> str | None:
+def format_for(path: str, format: str | None, options: dict[str, Any]) -> str | None:
     """The format that is named; where a separator is, that of files which have it."""
     from skipchain.io.formats import format_of_path
 
@@ -425,7 +425,7 @@ def joined(corpora: list[Corpus], paths: list[str], *, quiet: bool = True) -> Co
     from skipchain.corpus import Corpus
     from skipchain.corpus.schemes import infer_scheme
 
-    corpora = _in_common_columns(corpora, paths, quiet=quiet)
+    corpora = common_columns(corpora, paths, quiet=quiet)
     schemes = [corpus.scheme for corpus in corpora]
     if len(set(schemes)) == 1:
         return Corpus.concatenate(corpora)
@@ -440,7 +440,7 @@ def joined(corpora: list[Corpus], paths: list[str], *, quiet: bool = True) -> Co
     return Corpus.concatenate(_in_one_scheme(corpora, paths, quiet=quiet))
 
 
-def _in_common_columns(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
+def common_columns(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
     """The corpora with the columns that all of them have, in the order of the first."""
     from skipchain.corpus.corpus import LABEL
 

@@ -420,6 +420,7 @@ def merge_values(group: list[ViewValues]) -> CSRMatrix:
 
 
 def vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
+    """One matrix below the other."""
     if not matrices:
         return CSRMatrix.empty(0)
     shifts = np.cumsum([0] + [len(m.indices) for m in matrices])

@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Room, Shape
 from skipchain.errors import SkipchainError
+from skipchain.memory import keep_large_apart, release_libraries
 
-RESIDENT = 64 << 20  # bytes of mapped pages
-EVERY = 0.01  # seconds between two looks at how many there are
+RESIDENT = 24 << 20  # bytes of mapped pages
+TABLES = 64 << 20  # bytes of those of tables
+EVERY = 0.002  # seconds between two looks at how many there are
 SMALL = 1 << 16  # bytes of an array that is not worth a file
 CHUNK = 1 << 22  # bytes that are written at once
 FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}
@@ -37,7 +39,8 @@ class Scratch(Room):
     """Makes arrays in files of a folder, for the length of a ``with`` block.
 
     Arrays stay as they are when the block ends; their files are gone when the arrays are. Not more
-    than about ``resident`` bytes of them are in memory at once, where the system can tell (Linux).
+    than about ``resident`` bytes of them are in memory at once, and ``tables`` bytes of tables,
+    where the system can tell (Linux).
 
     >>> from tempfile import gettempdir
     >>> with Scratch(gettempdir()) as scratch:
@@ -47,18 +50,31 @@ class Scratch(Room):
     2.0
     """
 
-    def __init__(self, folder: str | Path, *, resident: int = RESIDENT, small: int = SMALL) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        resident: int = RESIDENT,
+        tables: int = TABLES,
+        small: int = SMALL,
+    ) -> None:
         self.folder = Path(folder)
         self.nbytes = 0
         """Bytes of all files that were made."""
-        self._resident, self._small = resident, small
+        self._resident, self._most_of_tables, self._small = resident, tables, small
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+        self._tables: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+        self._pages = _FilePages()
+        self._others = self._kept = 0  # bytes of libraries; of tables, when last looked at
+        self._settling = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         self.check()
-        if STATUS.exists() and hasattr(mmap, "MADV_DONTNEED"):
+        keep_large_apart()
+        if self._pages.known and hasattr(mmap, "MADV_DONTNEED"):
+            self._others = self._pages.size()
             watch = threading.Thread(target=self._watch, name="skipchain-scratch", daemon=True)
             self._thread = watch
             watch.start()
@@ -69,21 +85,29 @@ class Scratch(Room):
         if self._thread is not None:
             self._thread.join()
         self.drop()
+        self._pages.close()
 
     def check(self) -> None:
         """Refuse a folder in which no file can be made."""
         if not self.folder.is_dir():
-            kind = "is a file" if self.folder.exists() else "there is no such folder; make it first"
-            raise SkipchainError(f"--scratch {self.folder} (scratch=): {kind}")
+            kind = (
+                "it is a file" if self.folder.exists() else "there is no such folder; make it first"
+            )
+            raise SkipchainError(f"the scratch folder {self.folder}: {kind}")
         self.open_file().close()
+
+    @property
+    def free(self) -> int:
+        """The bytes that the disk has left."""
+        with self._told():
+            return shutil.disk_usage(self.folder).free
 
     def require(self, size: int, what: str) -> None:
         """Refuse what needs more bytes than the disk has."""
-        with self._told():
-            free = shutil.disk_usage(self.folder).free
+        free = self.free
         if size > free:
             raise SkipchainError(
-                f"--scratch {self.folder} (scratch=): {what} takes about {gigabytes(size)} of "
+                f"the scratch folder {self.folder}: {what} takes about {gigabytes(size)} of "
                 f"disk, and {gigabytes(free)} are free; name a folder on a larger disk"
             )
 
@@ -120,17 +144,41 @@ class Scratch(Room):
 
     def has(self, array: NDArray[Any]) -> bool:
         """Whether an array lies in one of the files, or is too small for one."""
-        base: Any = array
-        while isinstance(base, np.ndarray):
-            base = base.base
-        inner = getattr(base, "obj", base)  # of a memoryview
-        return array.nbytes <= self._small or inner in self._maps
+        return array.nbytes <= self._small or _map_of(array) in list(self._maps)
 
-    def drop(self) -> None:
-        """Hand the resident pages of all arrays back; what was written stays written."""
+    def table(self, shape: Shape, dtype: Any) -> NDArray[Any]:
+        """An array of zeros of which more stays in memory."""
+        made = self.zeros(shape, dtype)
+        self._tables.update(mapped for mapped in self._maps if mapped is _map_of(made))
+        return made
+
+    def drop(self, *, tables: bool = True) -> None:
+        """Hand the resident pages of arrays back; what was written stays written."""
         for mapped in list(self._maps):
-            with suppress(ValueError, OSError):  # closed meanwhile
-                mapped.madvise(mmap.MADV_DONTNEED)
+            if tables or mapped not in self._tables:
+                with suppress(ValueError, OSError):  # closed meanwhile
+                    mapped.madvise(mmap.MADV_DONTNEED)
+
+    def release(self) -> None:
+        """Hand back all that can be, before work of another kind."""
+        self.drop()
+        release_libraries()
+        if self._thread is not None:
+            self._others, self._kept = self._pages.size(), 0
+
+    def settle(self) -> None:
+        """Drop pages where there are more of them than may be."""
+        if self._thread is None or not self._settling.acquire(blocking=False):
+            return
+        try:
+            if self._pages.size() - self._others - self._kept <= self._resident:
+                return
+            self.drop(tables=False)
+            self._kept = self._pages.size() - self._others
+            if self._kept > self._most_of_tables:
+                self.release()
+        finally:
+            self._settling.release()
 
     def _mapped(self, file: IO[bytes], size: int, dtype: Any) -> NDArray[Any]:
         mapped = mmap.mmap(file.fileno(), size)
@@ -139,12 +187,9 @@ class Scratch(Room):
         return np.frombuffer(mapped, dtype)
 
     def _watch(self) -> None:
-        """Drop pages as soon as there are so many more than there were."""
-        page, before = mmap.PAGESIZE, _file_pages()
+        """Settle for those who do not, such as a long walk in one kernel."""
         while not self._ended.wait(EVERY):
-            if (_file_pages() - before) * page > self._resident:
-                self.drop()
-                before = _file_pages()  # those of libraries stay
+            self.settle()
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -160,7 +205,7 @@ class Scratch(Room):
         advice = "name another folder"
         if error.errno in FULL:
             advice = f"{gigabytes(self.nbytes)} were in use; name a folder on a larger disk"
-        return SkipchainError(f"--scratch {self.folder} (scratch=): {detail}; {advice}")
+        return SkipchainError(f"the scratch folder {self.folder}: {detail}; {advice}")
 
 
 class GrowingFile:
@@ -222,9 +267,37 @@ def _allocate(file: IO[bytes], size: int) -> None:
         file.write(zeros[: size - first])
 
 
-def _file_pages() -> int:
+class _FilePages:
     """The resident pages of this process that are those of files."""
-    return int(STATUS.read_bytes().split()[2])
+
+    def __init__(self) -> None:
+        self._descriptor: int | None = None
+        with suppress(OSError):
+            self._descriptor = os.open(STATUS, os.O_RDONLY)
+
+    @property
+    def known(self) -> bool:
+        """Whether the system tells."""
+        return self._descriptor is not None
+
+    def size(self) -> int:
+        """Their bytes."""
+        assert self._descriptor is not None
+        return int(os.pread(self._descriptor, 256, 0).split()[2]) * mmap.PAGESIZE
+
+    def close(self) -> None:
+        """Ask no more."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _map_of(array: NDArray[Any]) -> Any:
+    """The map that an array is a view of, where there is one."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return getattr(base, "obj", base)  # of a memoryview
 
 
 def gigabytes(count: int) -> str:

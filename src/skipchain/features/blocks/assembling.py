@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import PART, Floats, Ints
 from skipchain.features.blocks.joining import joint_columns
-from skipchain.features.matrix import CSRMatrix, from_entries, hstack, merge_values, vstack
+from skipchain.features.matrix import CSRMatrix, from_entries, hstack, merge_values
 from skipchain.features.reader import FEW, ViewReader, ViewTuples, ViewValues, expand_entries
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.scratch.folder import Scratch
 
 if TYPE_CHECKING:
     from skipchain.features.blocks.fitting import CorpusBlocks
@@ -34,9 +35,8 @@ class MatrixAssembler:
         self._groups: dict[tuple[str, int], list[tuple[View, ViewValues]]] = {}
         self._columns: dict[frozenset[View], list[MakeColumn]] = {}
         self._entries: list[MakeEntries] = []
-        self._bundles: list[CSRMatrix] = []
+        self._bundles = RowFile(blocks.scratch)
         self._base = 0
-        self._weighted = False
 
     def build(self, *, grouped: bool) -> tuple[CSRMatrix, CSRMatrix]:
         """The index of tokens and, where templates are grouped, that of bundles."""
@@ -47,7 +47,10 @@ class MatrixAssembler:
         numbers = self._number_groups(grouped)
         for columns in self._columns.values():
             numbers += self._join(columns) if grouped and len(columns) > 1 else columns
-        return self._assemble(numbers), self._stored(vstack(self._bundles))
+        made = self._assemble(numbers), self._bundles.matrix()
+        for held in (self._columns, self._entries, numbers):
+            held.clear()
+        return made
 
     def _add(self, k: int, template: Template, rows: Numbers, first: int) -> None:
         """Note how the features of template k are found."""
@@ -139,7 +142,6 @@ class MatrixAssembler:
                     own = partial(_shifted, values.codes, column, offset)
                     self._columns.setdefault(frozenset([view]), []).append(own)
                 else:
-                    self._weighted |= values.weights is not None
                     self._entries.append(partial(_expanded, values, column, offset))
         self._groups.clear()
         return made
@@ -148,7 +150,7 @@ class MatrixAssembler:
         """Take bundles in; returns the number of each, −1 where it is empty."""
         number = np.arange(self._base, self._base + matrix.n_rows, dtype=np.int32)
         number[np.diff(matrix.indptr) == 0] = -1
-        self._bundles.append(matrix)
+        self._bundles.add(matrix)
         self._base += matrix.n_rows
         return number
 
@@ -172,27 +174,36 @@ class MatrixAssembler:
 
     def _assemble(self, numbers: list[MakeColumn]) -> CSRMatrix:
         """The rows of all blocks, one after the other."""
-        scratch = self._blocks.scratch
-        indptr, indices = scratch.growing(np.int64), scratch.growing(np.int32)
-        weights = scratch.growing(np.float64)
-        indptr.add(np.zeros(1, np.int64))
-        weighted = self._weighted
+        index = RowFile(self._blocks.scratch)
         for reader in self._blocks:
             parts = [make(reader) for make in self._entries]
             entries = from_entries(*_transposed(parts), reader.n_tokens)
-            rows = hstack([make(reader) for make in numbers], entries)
-            indptr.add(rows.indptr[1:] + indices.size)
-            indices.add(rows.indices)
-            if weighted:
-                weights.add(rows.values if len(rows.values) else np.ones(len(rows.indices)))
-        if indptr.size == 1:
-            return CSRMatrix.empty(0)
-        return CSRMatrix(indptr.array(), indices.array(), weights.array())
+            index.add(hstack([make(reader) for make in numbers], entries))
+        return index.matrix()
 
-    def _stored(self, matrix: CSRMatrix) -> CSRMatrix:
-        """A matrix in files."""
-        copy = self._blocks.scratch.copy
-        return CSRMatrix(*(copy(array, array.dtype) for array in matrix.arrays))
+
+class RowFile:
+    """A sparse index to which rows are added."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._ends, self._indices = scratch.growing(np.int64), scratch.growing(np.int32)
+        self._values = scratch.growing(np.float64)
+        self._ends.add(np.zeros(1, np.int64))
+
+    def add(self, rows: CSRMatrix) -> None:
+        """Put rows below those that there are; where some have weights, the others weigh one."""
+        before = self._indices.size
+        self._ends.add(rows.indptr[1:] + before)
+        self._indices.add(rows.indices)
+        if not (len(rows.values) or self._values.size):
+            return
+        while (left := before - self._values.size) > 0:
+            self._values.add(np.ones(min(left, PART)))
+        self._values.add(rows.values if len(rows.values) else np.ones(len(rows.indices)))
+
+    def matrix(self) -> CSRMatrix:
+        """All rows."""
+        return CSRMatrix(self._ends.array(), self._indices.array(), self._values.array())
 
 
 def _transposed(parts: Iterable[Entries]) -> tuple[list[Ints], list[Numbers], list[Floats | None]]:

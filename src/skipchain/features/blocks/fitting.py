@@ -1,4 +1,4 @@
-"""The vocabulary of a corpus in files: two passes over its blocks, one that counts, one that encodes."""
+"""The vocabulary of a corpus in files: one pass over its blocks counts, another one encodes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from skipchain.features.template import PAIR, STATE, Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import blocks
-from skipchain.scratch.counting import HELD, KeyCounter
+from skipchain.scratch.counting import KeyCounter
 from skipchain.scratch.folder import Scratch
 
-BLOCK = 1 << 16  # tokens
+BLOCK, HELD = 1 << 15, 1 << 18  # tokens; conjunctions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,10 @@ class CorpusBlocks:
                     views[atom.view] = reader.fit_view(atom.view)
             rows.append(self._frequent_features(template, min_count))
         vocabulary = Vocabulary(templates, views, tuple(rows), reader.scales)
-        return vocabulary, self._encode(vocabulary)
+        matrix = self._encode(vocabulary)
+        self.readers.clear()
+        self.counted.clear()
+        return vocabulary, matrix
 
     @property
     def reader(self) -> ViewReader:
@@ -61,6 +64,7 @@ class CorpusBlocks:
     def __iter__(self) -> Iterator[ViewReader]:
         for first, last in blocks(self.corpus.sentences, self.size):
             yield self.reader.block(first, last)
+            self.scratch.settle()
 
     def token_counts(self, column: str, offset: int) -> Ints:
         """See `ViewReader.token_counts`."""

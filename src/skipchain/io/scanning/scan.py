@@ -11,7 +11,7 @@ from skipchain.checks import check_integer
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.errors import ParameterError, ReadError
-from skipchain.io.charsets import check_charset
+from skipchain.io.charsets import UTF8, check_charset
 from skipchain.io.columns.doubts import look_for_doubts
 from skipchain.io.columns.layout import DOCUMENT, SENTENCE, ColumnLayout
 from skipchain.io.columns.tidy import TidyColumns
@@ -103,14 +103,54 @@ def scan(
     return _scanned(path, format, block, how, options)
 
 
+@dataclass(slots=True)
+class Scanned:
+    """What is known of a file once its first block has been read.
+
+    Where labels are ``open``, their scheme is that of all blocks together, see `resolve_scheme`.
+    """
+
+    format: str = ""
+    charset: str = ""
+    open: bool = False
+
+
+def scan_open(
+    path: str | Path, format: str | None, found: Scanned, *, block: int = BLOCK, **how: Any
+) -> Iterator[Corpus]:
+    """A file in blocks as `scan` gives them, but labels of columns stay as they stand there.
+
+    So who has seen all of them can say what `read` would say of their scheme.
+    """
+    named = {name: how.pop(name, None) for name in ("scheme", "charset", "repair", "max_bytes")}
+    options = {name: value for name, value in how.items() if value is not None}
+    format = format or format_of_path(path)
+    if format is not None and is_folder(format):
+        found.format, found.charset = format, named["charset"] or UTF8
+        yield read(path, format, **named, **options)
+        return
+    check_readable(format, path)
+    yield from _scanned(path, format, block, named, options, found)
+
+
 def _scanned(
-    path: str | Path, format: str | None, block: int, how: dict[str, Any], options: dict[str, Any]
+    path: str | Path,
+    format: str | None,
+    block: int,
+    how: dict[str, Any],
+    options: dict[str, Any],
+    found: Scanned | None = None,
 ) -> Iterator[Corpus]:
     scheme, repair = how["scheme"], how["repair"]
     with open_text(path, how["charset"], how["max_bytes"]) as file:
         file.fill(HEAD)
         format = format or format_of_head(file)
         reader = BlockReader.of(file, format, options)
+        if found is not None:
+            found.format, found.charset = format, file.charset
+            found.open = format in TABLES and reader.borders is not None
+            if found.open:
+                scheme, repair = NO_SCHEME, None
         if reader.borders is None:
             yield parse_whole(file, format, scheme=scheme, repair=repair, **options)
             return

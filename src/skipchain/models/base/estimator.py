@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.arrays import IN_MEMORY, Floats
+from skipchain.arrays import IN_MEMORY, Floats, Room
 from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
@@ -259,13 +259,14 @@ class BaseEstimator(ABC):
         learning is kept, and from which it goes on where it is there, or is a
         `skipchain.modelfile.Checkpoint`. ``scratch`` is a folder in whose files the
         features are kept, for more data than memory holds: X may then be a corpus in blocks, such
-        as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends training and keeps what
-        has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
+        as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends
+        training and keeps what has been learnt in ``model_``; it is raised again unless a
+        ``progress`` display is told.
 
         ``cluster`` is a `skipchain.cluster.Cluster`, or the address of one: its workers learn, each
         from whole documents. They are sent the corpus, or read the files that X names.
         """
-        self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint)
+        self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint, scratch=scratch)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
         if cluster is not None and scratch is not None:
             raise ParameterError(
@@ -281,7 +282,7 @@ class BaseEstimator(ABC):
                 task = TrainingTask([], y, None, workers, dev, dev_y, **followed)
                 fitted = train_on_cluster(self, X, y, cluster, task)
             else:
-                room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
+                room: Room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
                 if isinstance(room, Scratch):
                     X, y = gathered(X, y, room), None
                 given, y = labelled(X, y, scheme=self._named_scheme())
@@ -302,14 +303,24 @@ class BaseEstimator(ABC):
                 score = held_out.score(model, workers)
             if progress is not None:
                 progress.end(result)
-            self.model_ = model.with_summary(self._summary(fitted, score)).pruned()
+            self.model_ = self._finished(model.with_summary(self._summary(fitted, score)), room)
         self.result_ = result
         if progress is None:
             self._raise_interrupt()
         return self
 
+    def _finished(self, model: AnyModel, room: Room) -> AnyModel:
+        """The model that is kept."""
+        return model.pruned()
+
     def check(
-        self, *, dev: Any = None, dev_y: Any = None, start: Any = None, checkpoint: Any = None
+        self,
+        *,
+        dev: Any = None,
+        dev_y: Any = None,
+        start: Any = None,
+        checkpoint: Any = None,
+        scratch: Any = None,
     ) -> None:
         """Refuse parameters, held-out data and a start that `fit` would refuse; nothing is learnt.
 
@@ -319,6 +330,8 @@ class BaseEstimator(ABC):
         self._check_fit(dev, start)
         if checkpoint is not None:
             self._check_resumable()
+        if scratch is not None:
+            self._check_scratch(None)
         if dev is not None:
             from skipchain.metrics.token import require_known
 
@@ -344,7 +357,6 @@ class BaseEstimator(ABC):
 
     def _scratch(self, scratch: str | Path | Scratch, stack: ExitStack) -> Scratch:
         """Where large arrays are made; a folder is left as it was found."""
-        self._check_scratch(None)
         if isinstance(scratch, Scratch):
             return scratch
         return stack.enter_context(Scratch(scratch))
@@ -353,7 +365,7 @@ class BaseEstimator(ABC):
         """Refuse to learn from files what only learns in memory."""
         if not self.learns_from_disk:
             raise ParameterError(
-                f"{type(self).__name__} learns in memory only, without --scratch (scratch=); CRF, "
+                f"{type(self).__name__} learns in memory only, without a scratch folder; CRF, "
                 "MEMM, MaxEnt and Perceptron learn from disk"
             )
         if templates is not None:

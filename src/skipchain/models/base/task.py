@@ -28,8 +28,8 @@ class TrainingTask:
     """Data to learn from, their templates with fitted annotators, and who follows the learning.
 
     ``labels`` are those given apart from the data (None: the corpus has them), ``dev`` the held-out
-    data with theirs, ``start`` a model to begin from, ``keeping`` who keeps states of the learning, ``room`` where large
-    arrays are made.
+    data with theirs, ``start`` a model to begin from, ``keeping`` who keeps states of the learning,
+    ``room`` where large arrays are made.
     """
 
     given: Input

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats
+from skipchain.arrays import IN_MEMORY, Bools, Floats, Room
 from skipchain.chains import decode as chains
 from skipchain.chains.allowed import relax_candidates
 from skipchain.chains.dataset import Dataset
@@ -351,7 +351,7 @@ class ChainModel(Model[Dataset, ChainScores]):
         self.check_nbest(k, scores.offsets)
         return chains.nbest(scores, int(k), workers)
 
-    def pruned(self) -> ChainModel:
+    def pruned(self, room: Room = IN_MEMORY) -> ChainModel:
         """Without features whose weights are all zero; predictions stay the same."""
         if self.label_ngrams is not None and not self.label_ngrams.weights.any(axis=1).all():
             return replace(self, label_ngrams=self.label_ngrams.pruned()).pruned()
@@ -364,9 +364,9 @@ class ChainModel(Model[Dataset, ChainScores]):
         edge = np.asarray(self.weights.edges.any(axis=1))
         if state.all() and edge.all() and (used is None or used.all()):
             return self
-        weights = replace(
-            self.weights, state=self.weights.state[state], edges=self.weights.edges[edge]
-        )
+        kept = room.empty((int(state.sum()), len(self.labels)), np.float64)
+        np.compress(state, self.weights.state, axis=0, out=kept)
+        weights = replace(self.weights, state=kept, edges=self.weights.edges[edge])
         if trigrams is None or used is None:
             return replace(self, features=self.features.keep(state, edge), weights=weights)
         assert isinstance(self.features, Vocabulary)  # others have no templates
