@@ -149,7 +149,7 @@ def learn_chain(
     release_memory()
     stages = Stages.begin(monitor.keeping, lambda: identity(problem, chosen))
     if isinstance(chosen, SGD):
-        return _by_steps(problem, chosen, monitor, stages)
+        return _by_steps(problem, chosen, workers, monitor, stages)
     return _by_batch(problem, chosen, workers, monitor, stages)
 
 
@@ -241,7 +241,7 @@ def _by_batch(
         vectors = MEMORY + 8 if isinstance(solver, LBFGS) else 3 * scorer.size if by_newton else 8
         monitor.begin(scorer.size, scorer.nbytes + objective.nbytes + vectors * scorer.size * 8)
     stopping = monitor.early_stopping(scorer.unpack, getattr(solver, "patience", None))
-    passed = _passes(problem, solver, scorer, monitor, stages)
+    passed = _passes(problem, solver, scorer, workers, monitor, stages)
     initial = problem.initial_weights
     if passed is not None and passed.reason == INTERRUPTED:
         result = passed
@@ -264,7 +264,12 @@ def _by_batch(
 
 
 def _passes(
-    problem: ChainProblem, solver: Solver, scorer: LinearScorer, monitor: Monitor, stages: Stages
+    problem: ChainProblem,
+    solver: Solver,
+    scorer: LinearScorer,
+    workers: Workers,
+    monitor: Monitor,
+    stages: Stages,
 ) -> OptimisationResult | None:
     """Where some stochastic passes lead, for a solver that is quick near the optimum only."""
     later = stages.reached(ITERATIONS)
@@ -293,6 +298,7 @@ def _passes(
         observed=solver.observed,
         local=problem.local,
         l2=problem.l2,
+        workers=workers,
         **problem.for_learners,
     )
     trail = stages.trail(PASSES, learner.size)
@@ -382,7 +388,7 @@ def _minimise(
 
 
 def _by_steps(
-    problem: ChainProblem, solver: SGD, monitor: Monitor, stages: Stages
+    problem: ChainProblem, solver: SGD, workers: Workers, monitor: Monitor, stages: Stages
 ) -> FittedWeights:
     """By steps after each chain, and the average of the late epochs."""
     data = problem.data
@@ -399,6 +405,7 @@ def _by_steps(
         adaptive=isinstance(solver, AdaGrad),
         local=problem.local,
         l2=problem.l2,
+        workers=workers,
         **problem.for_learners,
     )
     if monitor.begin is not None:

@@ -12,6 +12,8 @@ from skipchain.arrays import Floats
 from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 
+BLOCK = 1 << 14  # numbers that are averaged at a time
+
 
 def run_epochs(
     epoch: Callable[[float], float],
@@ -42,9 +44,6 @@ def run_epochs(
     loss, number = float("nan"), 0
     reason = f"{epochs} epochs"
 
-    def reached() -> Floats:
-        return vector().astype(np.float64) if average is None else average
-
     def state() -> SavedState:
         values = {"number": number, "loss": loss, "held": held}
         return SavedState(values, {} if average is None else {"average": average})
@@ -63,10 +62,11 @@ def run_epochs(
                 if average is None:
                     average = vector().astype(np.float64)
                 else:
-                    average += (vector() - average) / held
+                    _update(average, vector(), held)
             seconds = time.perf_counter() - began
+            now = vector() if average is None else average
             if callback is not None and callback(
-                Step(number, reached(), loss, seconds, planned=epochs, evaluations=number)
+                Step(number, now, loss, seconds, planned=epochs, evaluations=number)
             ):
                 reason = "stopped early"
                 break
@@ -74,4 +74,17 @@ def run_epochs(
                 trail.note(state)
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    return OptimisationResult(reached(), loss, number, number, reason)
+    last = vector().astype(np.float64) if average is None else average
+    return OptimisationResult(last, loss, number, number, reason)
+
+
+def _update(average: Floats, vector: NDArray[np.floating], count: int) -> None:
+    """Take one more vector into the average of ``count``, itself included.
+
+    Block by block, so that what is between stays in the processor's cache.
+    """
+    for first in range(0, len(average), BLOCK):
+        part = average[first : first + BLOCK]
+        change = vector[first : first + BLOCK] - part
+        change /= count
+        part += change
