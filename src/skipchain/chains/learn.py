@@ -365,7 +365,7 @@ def _minimise(
     if isinstance(solver, LBFGS):
         curvature = None if solver.l1 else objective.curvature
         more: dict[str, Any] = {"l1": solver.l1, "memory": MEMORY, "curvature": curvature}
-        more |= {**solver.stopping, "callback": stopping, "trail": trail}
+        more |= {**solver.stopping, "callback": stopping, "trail": trail, "workers": workers}
         return lbfgs.minimize(objective, start, **more)
     if isinstance(solver, ConjugateGradient):
         by_steps = isinstance(solver, GradientDescent)
