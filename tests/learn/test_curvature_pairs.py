@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def walk(steps, seed=0, size=SIZE):
 
 def filled(points, memory=4, scale=None, workers=None):
     pairs = CurvaturePairs(memory, len(points[0][0]), workers)
-    for number, (before, after) in enumerate(zip(points[:-1], points[1:], strict=True)):
+    for number, (before, after) in enumerate(pairwise(points)):
         if scale is not None and number == 2:
             pairs.rescale(scale**-2.0)
         pairs.add(before, after)
@@ -33,7 +35,7 @@ def two_loops(points, slope, memory=4, scale=1.0):
     """Nocedal and Wright, algorithm 7.4."""
     pairs = [
         [(b - a).astype(np.float32).astype(float) for a, b in zip(before, after, strict=True)]
-        for before, after in zip(points[:-1], points[1:], strict=True)
+        for before, after in pairwise(points)
     ][-memory:]
     q, factors = -slope, []
     for s, y in reversed(pairs):

@@ -425,7 +425,13 @@ def _by_steps(
     epochs = solver.epochs or default_epochs(sequences)
     trail = stages.trail(STEPS, learner.size, learner=learner, stopping=stopping)
     result = run_epochs(
-        epoch, learner.vector, epochs, average_from=AVERAGE_FROM, callback=stopping, trail=trail
+        epoch,
+        learner.vector,
+        epochs,
+        average_from=AVERAGE_FROM,
+        callback=stopping,
+        trail=trail,
+        workers=workers,
     )
     result = stopping.best_of(result)
     weights = _without_small(learner.weights(result.vector), solver.smallest_weight)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from skipchain.kernels.kernel import kernel
 
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+
 
 class FeatureIndex(NamedTuple):
     """The two-level index of tokens' features and the index of label pairs' features.
@@ -154,23 +156,23 @@ def sum_rows(indices, values, low, high, table, out):
             out[j] = total
         return
     for start in range(0, width, 4):
-        j = min(start, width - 4)
+        j = np.uint64(min(start, width - 4))  # without a sign, which each access would look at
         a = b = c = d = 0.0
         if values.shape[0] > 0:
             for k in range(low, high):
-                r, v = indices[k], values[k]
+                r, v = np.uint64(indices[k]), values[k]
                 a += v * table[r, j]
-                b += v * table[r, j + 1]
-                c += v * table[r, j + 2]
-                d += v * table[r, j + 3]
+                b += v * table[r, j + ONE]
+                c += v * table[r, j + TWO]
+                d += v * table[r, j + THREE]
         else:
             for k in range(low, high):
-                r = indices[k]
+                r = np.uint64(indices[k])
                 a += table[r, j]
-                b += table[r, j + 1]
-                c += table[r, j + 2]
-                d += table[r, j + 3]
-        out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
+                b += table[r, j + ONE]
+                c += table[r, j + TWO]
+                d += table[r, j + THREE]
+        out[j], out[j + ONE], out[j + TWO], out[j + THREE] = a, b, c, d
 
 
 @kernel

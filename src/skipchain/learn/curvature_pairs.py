@@ -1,4 +1,4 @@
-"""The last steps of L-BFGS and what the gradient did along them, from which curvature is guessed."""
+"""The last steps of L-BFGS and what the gradient did along them: a guess at the curvature."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class CurvaturePairs:
             self._note(place)
 
     def add(self, before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> None:
-        """Remember the way from one (vector, gradient) to another, unless rounding has spoilt it."""
+        """Remember the way from a (vector, gradient) to the next, unless rounding has spoilt it."""
         free = next(slot for slot in range(len(self._steps)) if slot not in self._slots)
         step, change = self._steps[free], self._changes[free]
         product, squares = self._sum(2, subtract_pair, *before, *after, step, change)
-        if product <= 1e-10 * squares:
+        if not product > 1e-10 * squares:  # nor where it is not a number
             return
         if len(self._slots) == len(self._steps) - 1:
             del self._slots[0]

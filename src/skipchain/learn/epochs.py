@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from skipchain.arrays import Floats
 from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
-
-BLOCK = 1 << 14  # numbers that are averaged at a time
+from skipchain.learn.vectors import map_blocks
+from skipchain.parallel import Workers
 
 
 def run_epochs(
@@ -23,13 +23,14 @@ def run_epochs(
     average_from: float = 1.0,
     callback: Callable[[Step], bool | None] | None = None,
     trail: Trail | None = None,
+    workers: Workers | None = None,
 ) -> OptimisationResult:
     """Call ``epoch(done)`` so many times, ``done`` rising from 0 towards 1; it returns its loss.
 
     From ``average_from`` on (a share of all epochs) the result is the average of what ``vector()``
     gives after each epoch, before that what it gives last. It ends early when ``callback`` returns
     True, or on a keyboard interrupt, which keeps what has been reached. A ``trail`` is told of
-    every epoch, and may have one to go on after.
+    every epoch, and may have one to go on after. ``workers`` average.
 
     >>> x = np.zeros(1)
     >>> def epoch(done):
@@ -62,7 +63,7 @@ def run_epochs(
                 if average is None:
                     average = vector().astype(np.float64)
                 else:
-                    _update(average, vector(), held)
+                    _update(average, vector(), held, workers or Workers(1))
             seconds = time.perf_counter() - began
             now = vector() if average is None else average
             if callback is not None and callback(
@@ -78,13 +79,12 @@ def run_epochs(
     return OptimisationResult(last, loss, number, number, reason)
 
 
-def _update(average: Floats, vector: NDArray[np.floating], count: int) -> None:
-    """Take one more vector into the average of ``count``, itself included.
+def _update(average: Floats, vector: NDArray[np.floating], count: int, workers: Workers) -> None:
+    """Take one more vector into the average of ``count``, itself included."""
 
-    Block by block, so that what is between stays in the processor's cache.
-    """
-    for first in range(0, len(average), BLOCK):
-        part = average[first : first + BLOCK]
-        change = vector[first : first + BLOCK] - part
+    def update(first: int, last: int) -> None:
+        change = vector[first:last] - average[first:last]
         change /= count
-        part += change
+        average[first:last] += change
+
+    map_blocks(update, len(average), workers)
