@@ -150,7 +150,9 @@ def learn_chain(
     stages = Stages.begin(monitor.keeping, lambda: identity(problem, chosen))
     if isinstance(chosen, SGD):
         return _by_steps(problem, chosen, workers, monitor, stages)
-    return _by_batch(problem, chosen, workers, monitor, stages)
+    found = _by_batch(problem, chosen, workers, monitor, stages)
+    release_memory()  # of indexes and vectors, before a model is made and written
+    return found
 
 
 def identity(problem: ChainProblem, solver: Solver | None = None) -> dict[str, str]:
@@ -257,7 +259,6 @@ def _by_batch(
     if not np.isfinite(result.loss) or (stuck and not begun):
         raise FeatureError("no step lowers the loss; scale the features' values down")
     result = stopping.best_of(result)
-    release_memory()
     weights = _without_small(scorer.weights(result.vector), solver.smallest_weight)
     facts = {} if passed is None else {"passes": passed.iterations}
     return FittedWeights(weights, result, scorer.size, facts)

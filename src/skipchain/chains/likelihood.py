@@ -104,7 +104,8 @@ class ChainObjective(ABC):
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
         diagonal = self.scorer.curvature(self._node, self._edge_rows)
-        return diagonal + (2.0 * self._l2 + TINY)
+        diagonal += 2.0 * self._l2 + TINY
+        return diagonal
 
     @property
     def _edge_rows(self) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -248,7 +248,8 @@ class LinearScorer:
         """The weight tables of a parameter vector, in double precision and memory of their own."""
         state = np.zeros(self._state.shape)
         _fill(state, self._state_support, vector[: self.sizes[0]], self._workers)
-        return replace(self.unpack(vector).copy(), state=state)
+        others = [table.copy() for table in self.unpack(vector).tables[1:]]
+        return Weights(state, *others)
 
     def unpack(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector; they share this scorer's memory."""

@@ -57,9 +57,7 @@ def minimize(
     def slope(at: Point) -> Floats:
         return _pseudo_gradient(at.vector, at.gradient, l1) if l1 else at.gradient
 
-    def move(at: Point, slope: Floats, iteration: int) -> Point:
-        if curvature is not None and _is_rescale_iteration(iteration):
-            history.rescale(curvature())
+    def step(at: Point, slope: Floats) -> Point:
         direction = history.direction(slope)
         if l1:
             direction[direction * slope >= 0.0] = 0.0
@@ -68,15 +66,19 @@ def minimize(
             direction = -slope
         size = 1.0 if len(history) else 1.0 / norm(slope)
         if l1:
-            found = _orthant_search(penalised, at, slope, direction, size)
-        else:
-            found = wolfe_search(function, at, direction, size)
+            return _orthant_search(penalised, at, slope, direction, size)
+        return wolfe_search(function, at, direction, size)
+
+    def move(at: Point, slope: Floats, iteration: int) -> Point:
+        if curvature is not None and _is_rescale_iteration(iteration):
+            history.rescale(curvature())
+        found = step(at, slope)
+        if not found.accepted and len(history):
+            history.clear()
+            again = step(at, slope)
+            found = replace(again, trials=again.trials + found.trials)
         if found.accepted:
             history.add((at.vector, at.gradient), (found.vector, found.gradient))
-        elif len(history):
-            history.clear()
-            again = move(at, slope, iteration)
-            return replace(again, trials=again.trials + found.trials)
         return found
 
     return descend(
