@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -89,6 +89,25 @@ class Workers:
                 future.cancel()
         if failure is not None:
             raise failure
+
+    def ahead(self, items: Iterable[Output]) -> Iterator[Output]:
+        """The items, each made in a thread while the one before it is used.
+
+        >>> with Workers(2) as workers:
+        ...     list(workers.ahead(number * number for number in range(3)))
+        [0, 1, 4]
+        """
+        if self.threads == 1 or is_interpreted():
+            yield from items
+            return
+        source, end = iter(items), object()
+        begun: Future[Any] = self._threads().submit(next, source, end)
+        try:
+            while (item := begun.result()) is not end:
+                begun = self._threads().submit(next, source, end)
+                yield item
+        finally:
+            wait([begun])
 
     def _threads(self) -> ThreadPoolExecutor:
         """The pool, taken when it is first needed."""

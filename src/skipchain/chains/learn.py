@@ -120,12 +120,13 @@ class ChainProblem:
             return self.shards.active
         return self.data.rows.n_active / max(1, self.data.n_tokens)
 
-    def stochastic(self, **settings: Any) -> StochasticLikelihood:
+    def stochastic(self, workers: Workers, **settings: Any) -> StochasticLikelihood:
         """A learner by steps down the likelihood."""
         how = {"local": self.local, "l2": self.l2, **settings}
         if self.shards is not None:
             return self.shards.stochastic(self, **how)
-        return StochasticLikelihood(self.data, self.n_labels, **how, **self.for_learners)
+        how = {**how, **self.for_learners, "workers": workers}
+        return StochasticLikelihood(self.data, self.n_labels, **how)
 
     def margins(self, **settings: Any) -> MarginUpdates:
         """A learner from mistakes."""
@@ -203,8 +204,10 @@ def learn_chain(
     problem.room.release()
     stages = Stages.begin(monitor.keeping, lambda: identity(problem, chosen))
     if isinstance(chosen, SGD):
-        return _by_steps(problem, chosen, monitor, stages)
-    return _by_batch(problem, chosen, workers, monitor, stages)
+        return _by_steps(problem, chosen, workers, monitor, stages)
+    found = _by_batch(problem, chosen, workers, monitor, stages)
+    release_memory()  # of indexes and vectors, before a model is made and written
+    return found
 
 
 def identity(problem: ChainProblem, solver: Solver | None = None) -> dict[str, str]:
@@ -296,7 +299,7 @@ def _by_batch(
         vectors = MEMORY + 8 if isinstance(solver, LBFGS) else 3 * scorer.size if by_newton else 8
         monitor.begin(scorer.size, scorer.nbytes + objective.nbytes + vectors * scorer.size * 8)
     stopping = monitor.early_stopping(scorer.unpack, getattr(solver, "patience", None))
-    passed = _passes(problem, solver, scorer, monitor, stages)
+    passed = _passes(problem, solver, scorer, workers, monitor, stages)
     initial = problem.initial_weights
     if passed is not None and passed.reason == INTERRUPTED:
         result = passed
@@ -312,7 +315,6 @@ def _by_batch(
     if not np.isfinite(result.loss) or (stuck and not begun):
         raise FeatureError("no step lowers the loss; scale the features' values down")
     result = stopping.best_of(result)
-    release_memory()
     weights = scorer.weights(result.vector)
     _drop_small(weights, solver.smallest_weight)
     facts = {} if passed is None else {"passes": passed.iterations}
@@ -320,7 +322,12 @@ def _by_batch(
 
 
 def _passes(
-    problem: ChainProblem, solver: Solver, scorer: LinearScorer, monitor: Monitor, stages: Stages
+    problem: ChainProblem,
+    solver: Solver,
+    scorer: LinearScorer,
+    workers: Workers,
+    monitor: Monitor,
+    stages: Stages,
 ) -> OptimisationResult | None:
     """Where some stochastic passes lead, for a solver that is quick near the optimum only."""
     later = stages.reached(ITERATIONS)
@@ -343,7 +350,7 @@ def _passes(
         passes = default_passes(problem.n_sequences) if possible else 0
     if not passes:
         return None
-    learner = problem.stochastic(observed=solver.observed)
+    learner = problem.stochastic(workers, observed=solver.observed)
     trail = stages.trail(PASSES, learner.size)
     result = run_passes(learner, passes, EarlyStopping(tell=monitor.tell), trail)
     if result is None:
@@ -418,7 +425,8 @@ def _minimise(
     if isinstance(solver, LBFGS):
         curvature = None if solver.l1 else objective.curvature
         more: dict[str, Any] = {"l1": solver.l1, "memory": MEMORY, "curvature": curvature}
-        more |= {**solver.stopping, "callback": stopping, "trail": trail, "room": problem.room}
+        more |= {**solver.stopping, "callback": stopping, "trail": trail}
+        more |= {"room": problem.room, "workers": workers}
         return lbfgs.minimize(objective, start, **more)
     if isinstance(solver, ConjugateGradient):
         by_steps = isinstance(solver, GradientDescent)
@@ -441,7 +449,7 @@ def _minimise(
 
 
 def _by_steps(
-    problem: ChainProblem, solver: SGD, monitor: Monitor, stages: Stages
+    problem: ChainProblem, solver: SGD, workers: Workers, monitor: Monitor, stages: Stages
 ) -> FittedWeights:
     """By steps after each chain, and the average of the late epochs."""
     sequences = problem.n_sequences
@@ -449,6 +457,7 @@ def _by_steps(
     if dropout is None:
         dropout = default_dropout(sequences, problem.mean_features)
     learner = problem.stochastic(
+        workers,
         observed=solver.observed,
         dropout=dropout,
         bundle_dropout=solver.bundle_dropout,
@@ -477,6 +486,7 @@ def _by_steps(
         average_from=AVERAGE_FROM,
         callback=stopping,
         trail=trail,
+        workers=workers,
         room=problem.room,
     )
     result = stopping.best_of(result)

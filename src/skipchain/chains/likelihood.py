@@ -31,7 +31,7 @@ from skipchain.kernels.chain import (
     pull_back,
     subtract_path,
 )
-from skipchain.learn.vectors import dot
+from skipchain.learn.vectors import dot, map_blocks
 from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
 
 TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
@@ -90,13 +90,24 @@ class ChainObjective(ABC):
         gradient = self.scorer.gradient(self._node, pair, start, end, self._edge_rows, second)
         loss = float(losses.sum())
         if self._l2:
-            loss += self._l2 * dot(vector, vector)
-            gradient += 2.0 * self._l2 * vector
+            loss += self._penalise(vector, gradient)
         return loss, gradient
+
+    def _penalise(self, vector: Floats, gradient: Floats) -> float:
+        """l2 · Σ w², whose gradient is added in place."""
+
+        def penalise(first: int, last: int) -> float:
+            part = vector[first:last]
+            gradient[first:last] += 2.0 * self._l2 * part
+            return dot(part, part)
+
+        return self._l2 * sum(map_blocks(penalise, len(vector), self._workers))
 
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
-        return self.spread() + (2.0 * self._l2 + TINY)
+        diagonal = self.spread()
+        diagonal += 2.0 * self._l2 + TINY
+        return diagonal
 
     def spread(self) -> Floats:
         """The share of the data in the `curvature`."""

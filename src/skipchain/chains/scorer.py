@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from skipchain.arrays import IN_MEMORY, Bools, Floats, Ints, Labels, Room, parts
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.sums import FeatureSums, Residuals, sum_block, sum_rows, transposed
+from skipchain.learn.vectors import map_blocks
 from skipchain.parallel import Workers
 
 
@@ -253,16 +254,17 @@ class LinearScorer:
     def weights(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector, in double precision and memory of their own."""
         state = self.room.zeros(self._state.shape, np.float64)
-        _fill(state, self._state_support, vector[: self.sizes[0]])
-        return replace(self.unpack(vector).copy(), state=state)
+        _fill(state, self._state_support, vector[: self.sizes[0]], self._workers)
+        others = [table.copy() for table in self.unpack(vector).tables[1:]]
+        return Weights(state, *others)
 
     def unpack(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector; they share this scorer's memory."""
         cuts = np.cumsum(self.sizes)[:-1]
         state, transitions, start, end, edges, second = np.split(vector, cuts)
         labels = self.n_labels
-        _fill(self._state, self._state_support, state)
-        _fill(self._edges, self._edge_support, edges)
+        _fill(self._state, self._state_support, state, self._workers)
+        _fill(self._edges, self._edge_support, edges, self._workers)
         nothing = np.zeros(labels)
         return Weights(
             self._state,
@@ -361,9 +363,14 @@ class LinearScorer:
                 state[place:] = further.ravel()[support[place:] - first]
 
 
-def _fill(table: NDArray[Any], support: Ints | None, values: Floats) -> None:
+def _fill(table: NDArray[Any], support: Ints | None, values: Floats, workers: Workers) -> None:
     """Write values to the places of a table that are parameters, or to all."""
-    table.reshape(-1)[slice(None) if support is None else support] = values
+    flat = table.reshape(-1)
+
+    def fill(first: int, last: int) -> None:
+        flat[slice(first, last) if support is None else support[first:last]] = values[first:last]
+
+    map_blocks(fill, len(values), workers)
 
 
 def _allowed(labels: Labels, size: int) -> Bools:

@@ -173,7 +173,7 @@ class LocalLearning:
                 if self._support is not None:
                     support = np.zeros((rows.n_features, problem.n_labels), np.uint8)
                     support.reshape(-1)[self._support[0]] = 1
-                self._learner = problem.stochastic(support=support, **settings)
+                self._learner = problem.stochastic(self._workers, support=support, **settings)
         return self._learner, self._tables
 
     @property

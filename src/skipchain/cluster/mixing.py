@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Floats
+from skipchain.arrays import IN_MEMORY, Floats
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.cluster.learning import MARGINS, STEPS
 from skipchain.cluster.team import Team
@@ -27,6 +27,7 @@ class MixedLearner:
     kind: str
     furthest = 1.0
     """How many times as far as the mean a weight moves, at most."""
+    room = IN_MEMORY
 
     def __init__(
         self,
