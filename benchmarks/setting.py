@@ -16,12 +16,14 @@ from skipchain.datasets.registry import data_folder, data_set
 class Setting:
     """A folder for temporary files, the number of runs of each short measurement, and pictures.
 
-    Pictures are drawn only if there is a folder for them.
+    Pictures are drawn only if there is a folder for them. With ``full``, measurements of minutes
+    are made, too.
     """
 
     folder: Path
     repeat: int = 7
     pictures: Path | None = None
+    full: bool = False
 
 
 def path(name, part):

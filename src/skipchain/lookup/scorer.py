@@ -36,7 +36,7 @@ from skipchain.lookup.value_table import (
 )
 from skipchain.parallel import Workers, blocks
 
-TABLE_BYTES = 64 << 20
+TABLE_BYTES = 24 << 20
 """How large a table of values may become before it is begun anew."""
 LARGEST_KEY = 1 << 62
 PART_TOKENS = 16_384
