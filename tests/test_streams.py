@@ -214,7 +214,7 @@ def test_what_cannot_be_said_of_a_block_is_said_of_the_lines_from_its_first_on(t
     """Errors that count tokens or documents count those of the block."""
     text = '{"text": "Ada slept."}\n' * 999 + '{"text": "Ada\\nslept."}\n'
     (tmp_path / "in").write_text(text)
-    with pytest.raises(ReadError, match="counted from it: document .* has line ends") as failed:
+    with pytest.raises(ReadError, match=r"counted from it: document .* has line ends") as failed:
         tagger.tag_file(tmp_path / "in", tmp_path / "out", format="jsonl", to="inline")
     assert 900 < failed.value.line < 1000
 
@@ -261,7 +261,7 @@ def test_what_must_be_read_again_must_be_a_file(tagger, tmp_path, monkeypatch):
     feeding.join()
     with pytest.raises(ReadError, match="must be looked at as a whole: save it"):
         tagger.tag_file(tmp_path / "in", "/dev/null", format="conll")
-    with pytest.raises(ReadError, match="few were marked before.* holds more than 9,000 bytes"):
+    with pytest.raises(ReadError, match=r"few were marked before.* holds more than 9,000 bytes"):
         tagger.tag_file(tmp_path / "in", tmp_path / "new", format="conll", max_bytes=9000)
 
 
