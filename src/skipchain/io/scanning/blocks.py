@@ -27,7 +27,7 @@ from skipchain.memory import release_memory
 CHUNK = 1 << 20  # bytes that are read at once
 WINDOW = 1 << 14  # bytes in which the end of a sentence is looked for, or more if there is none
 NEAR = 1 << 16  # bytes before the end of what was looked at, which more text may make a border
-RELEASE = 16 << 20  # bytes of blocks after which freed memory is handed back
+RELEASE = 8 << 20  # bytes of blocks after which freed memory is handed back
 FAR = 3  # sentences that stand behind an end that nothing further can change
 
 
