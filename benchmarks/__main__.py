@@ -21,7 +21,7 @@ from skipchain.io.files import make_folder, write_text
 GROUPS = (
     "start", "memory", "passes", "pipelines", "tagging", "short_texts", "perceptron", "decoders",
     "family", "longrange", "documents", "hidden_units", "brown", "counts", "knowledge", "accuracy",
-    "scale", "disk", "cluster", "cluster_tagging",
+    "scale", "streams", "disk", "cluster", "cluster_tagging",
 )  # fmt: skip
 LATEST = Path(__file__).with_name("latest.json")  # which git ignores
 

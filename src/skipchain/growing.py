@@ -33,6 +33,14 @@ class Growing:
         """The rows so far."""
         return self._all[: self._size]
 
+    def beginning(self, size: int) -> Growing:
+        """Another with the first rows, which may grow by itself, and has room for as many."""
+        other = Growing(self._all.shape[1:], self._all.dtype)
+        other.add_zeros(len(self._all))
+        other._size = size
+        other._all[:size] = self._all[:size]
+        return other
+
     def add(self, rows: NDArray[Any]) -> int:
         """Add rows; returns the place of the first."""
         first = self.add_zeros(len(rows))

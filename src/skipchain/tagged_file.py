@@ -15,7 +15,7 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.errors import ReadError, SkipchainError, SkipchainWarning
 from skipchain.io.columns.reading import Reading
-from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK
+from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK, closed
 from skipchain.io.conll import is_marker
 from skipchain.io.files import STDIO, atomic_write, check_text
 from skipchain.io.formats import format_of_text, parse_text
@@ -171,7 +171,7 @@ class TextFileTagger:
         """What labels the blocks of the file; None where it must be labelled as a whole."""
         model, writer = self.tagger.model, block_writer(self.question.to)
         if writer is None:
-            self._tell_whole(file, f"{self.question.to} is written as a whole; write jsonl")
+            self._tell_whole(file, f"{self.question.to} is written at once; write jsonl")
             return None
         head = bytes(file.data[: file.data.rfind(b"\n") + 1])
         lines = None
@@ -188,7 +188,7 @@ class TextFileTagger:
             borders = BORDERS["conll"]["sentence"] if apart else documents
             return BlockTagger(self.tagger, self.alone, reader, borders, size, lines=lines, **ends)
         if not model.labels_documents_apart:
-            self._tell_whole(file, f"a {model.kind} may look at all of it")
+            self._tell_whole(file, f"a {model.kind} may look at all of it; tag it in parts")
             return None
         reader = BlockReader.of(file, format, self.options, sentences=apart)
         if reader.borders is None:
@@ -202,7 +202,7 @@ class TextFileTagger:
             return
         warnings.warn(
             f"{file.path}: more than {describe_size(LARGE)}, and all of it is held in memory, up "
-            f"to --max-bytes: {reason}, or cut the file in parts",
+            f"to --max-bytes: {reason}",
             SkipchainWarning,
             stacklevel=2,
         )
@@ -363,7 +363,7 @@ class BlockTagger:
     def _quick(self, block: TextBlock) -> LabelledBlock | None:
         """A block of tidy columns with labels."""
         assert self.lines is not None
-        found = self.lines.tag(block.data)
+        found = self.lines.tag(closed(block.data))
         if found is None:
             return None
         places, tokens = found.documents, found.tokens

@@ -241,9 +241,11 @@ class Tagger:
         It is done in blocks of whole documents (sentences, where the model looks no further or the
         file marks none), each written when it is labelled: the memory that it takes does not grow
         with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
-        that cannot be cut. ``told`` is told how the file is read before it is labelled, without
-        the sizes where these are not known yet, and ``watch`` how much is done. A ``labeller``,
-        such as `skipchain.cluster.ClusterLabeller`, labels blocks in the place of threads.
+        that cannot be cut. Of models that draw samples each document is labelled as it would be by
+        itself, as `tag` does with a text. ``told`` is told how the file is read before it is
+        labelled, without the sizes where these are not known yet, and ``watch`` how much is done. A
+        ``labeller``, such as `skipchain.cluster.ClusterLabeller`, labels blocks in the place of
+        threads.
 
         Much text in columns is labelled as the bytes that it is, without a corpus being made, where
         the model is a chain whose labels depend on words, their neighbours and the label before.
@@ -281,11 +283,18 @@ class Tagger:
                 told(reading)
             write_tagged(answered(self, corpus, question), target, to, overwrite=overwrite)
             return reading
-        alone, files = Tagger(self.model, 1), (source, target)
+        tagger = self.by_documents
+        files = tagger, Tagger(tagger.model, 1), source, target, question
         how_read = (format, options, charset, max_bytes)
-        return TextFileTagger(
-            self, alone, *files, question, *how_read, overwrite, watch, told, labeller
-        ).run()
+        return TextFileTagger(*files, *how_read, overwrite, watch, told, labeller).run()
+
+    @property
+    def by_documents(self) -> Tagger:
+        """The tagger of the model that labels each document as it does one alone, if it can."""
+        model = self.model
+        if model.labels_documents_apart or model.apart is None:
+            return self
+        return Tagger(model.apart, self.threads)
 
     def answer(
         self, corpus: Corpus, question: Question, forced: Sequence[str | None] | None = None

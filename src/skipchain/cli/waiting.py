@@ -46,6 +46,10 @@ class Activity:
         self._what, self._total = what, 0.0
         self._end = None if left is None else self._clock() + left
 
+    def count(self, what: str) -> None:
+        """Say how much is done of something whose size is not known."""
+        self.update(what)
+
     def progress(self, done: float, total: float, extra: str = "") -> None:
         """So much of a whole is done; ``extra`` is shown beside it.
 
@@ -225,6 +229,14 @@ class PlainActivity(Activity):
     def progress(self, done: float, total: float, extra: str = "") -> None:
         """So much of a whole is done."""
         super().progress(done, total, extra)
+        self._say()
+
+    def count(self, what: str) -> None:
+        """Say how much is done of something whose size is not known."""
+        super().count(what)
+        self._say()
+
+    def _say(self) -> None:
         now = self._clock()
         if now - max(self._last, self._began) >= PLAIN_EVERY:
             self._last = now

@@ -217,12 +217,16 @@ def _checked(tagger: Tagger, to_scheme: str | None, how: Mapping[str, Any]) -> T
 
 def _watch(activity: Activity, progress: FileProgress) -> None:
     """Say how much is tagged, how quickly, and where that is known how much there is to do."""
-    speed = progress.tokens / max(progress.seconds, 1e-9)
-    counted = f"{progress.tokens:,} tokens, {speed:,.0f} tokens/s"
     if progress.size is None:
-        activity.update(f"tagging: {counted}")
+        activity.count(f"tagging: {_counted(progress)}")
     else:
-        activity.progress(progress.done, progress.size, counted)
+        activity.progress(progress.done, progress.size, _counted(progress))
+
+
+def _counted(progress: FileProgress) -> str:
+    """How many tokens are tagged, and how quickly."""
+    speed = progress.tokens / max(progress.seconds, 1e-9)
+    return f"{progress.tokens:,} tokens, {speed:,.0f} tokens/s"
 
 
 def _tell_probabilities(tagger: Tagger) -> None:
@@ -300,7 +304,11 @@ def _nothing_there(path: str) -> SkipchainError:
 
 
 def _tag_all(
-    going: Sequence[Target], folder: str, tag_one: Callable[[str, str, str], None], *, quiet: bool
+    going: Sequence[Target],
+    folder: str,
+    tag_one: Callable[[str, str, str, Watcher], None],
+    *,
+    quiet: bool,
 ) -> None:
     """Tag all files; those that cannot be are told, and the others are written."""
     from skipchain.cli.waiting import waiting
@@ -309,11 +317,17 @@ def _tag_all(
 
     make_folder(folder)
     done, whole, faults = 0, sum(target.size for target in going), 0
+
+    def watch(progress: FileProgress) -> None:
+        part = min(progress.done, target.size)
+        activity.progress(done + part, whole, f"{at}, {_counted(progress)}")
+
     with waiting("tagging", quiet=quiet) as activity:
         for number, target in enumerate(going):
-            activity.progress(done, whole, f"{number} of {len(going)} files, {target.source}")
+            at = f"{number} of {len(going)} files, {target.source}"
+            activity.progress(done, whole, at)
             try:
-                tag_one(target.source, target.path, target.format)
+                tag_one(target.source, target.path, target.format, watch)
             except SkipchainError as error:
                 faults += 1
                 options.say(f"skipchain: {one_line(str(error))}")

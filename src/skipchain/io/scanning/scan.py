@@ -43,7 +43,7 @@ from skipchain.io.scanning.blocks import (
     open_text,
     table_documents,
 )
-from skipchain.io.schemes import resolve_scheme
+from skipchain.io.schemes import PartName, resolve_scheme
 
 HEAD = 1 << 20  # bytes of a file that is read as a whole, and looked at before blocks are read
 BLOCK = 100_000  # tokens
@@ -206,7 +206,7 @@ class BlockReader:
         check_options(entry.function(str(entry.parse)), format, options)
         reader = cls(file.path, format, options)
         if format not in BORDERS:
-            reader.reason = f"{format} cannot be cut into blocks"
+            reader.reason = f"{format} cannot be cut into blocks; {PARTS}"
             return reader
         end = len(file.data) if file.ended else file.data.rfind(b"\n") + 1
         document = BORDERS[format].get("document")
@@ -221,7 +221,8 @@ class BlockReader:
         elif sentences:
             reader.borders = BORDERS[format]["sentence"]
         else:
-            reader.reason = "the model looks at documents, and the file marks none"
+            how = MARKS.get(format, "")
+            reader.reason = f"the model looks at documents, and the file marks none; {how}{PARTS}"
         return reader
 
     @classmethod
@@ -238,12 +239,14 @@ class BlockReader:
         if names is not None:
             check_columns(names)
         if not head and not file.ended:
-            self.reason = "its first line is very long"
+            self.reason = f"its first line is very long; {PARTS}"
             return None
         first = self._table(head.decode(), None)
         self.layout, self.separator = first.layout, first.separator
         if {SENTENCE, DOCUMENT} & set(first.layout.names):
-            self.reason = "a column tells its sentences or documents"
+            self.reason = (
+                f"a column tells its sentences or documents; write blank lines, or {PARTS}"
+            )
             return None
         return self.layout
 
@@ -256,20 +259,22 @@ class BlockReader:
     def parse(
         self, block: TextBlock, *, scheme: str | None = None, repair: bool | None = None
     ) -> Corpus:
-        """The corpus of a block."""
+        """The corpus of a block; errors and warnings name lines of the file."""
+        part = PartName.of(self.path, block.first)
         try:
-            corpus = self._parsed(block, scheme, repair)
-        except NeedsWhole:
-            raise
+            corpus = self._parsed(block, part, scheme, repair)
         except ReadError as error:
+            error.path = self.path
             raise error.shifted(block.first - 1) from None
         self._check_columns(corpus, block)
         return corpus
 
-    def _parsed(self, block: TextBlock, scheme: str | None, repair: bool | None) -> Corpus:
+    def _parsed(
+        self, block: TextBlock, part: PartName, scheme: str | None, repair: bool | None
+    ) -> Corpus:
         if self.format not in TABLES:
             given = {"scheme": scheme, "repair": repair, **self.options}
-            return parse_text(block.text, self.path, self.format, **given)
+            return parse_text(block.text, part, self.format, **given)
         assert self.layout is not None
         header = self.layout.header and block.number == 0
         table = self._table(block.text, replace(self.layout, header=header))
@@ -277,7 +282,7 @@ class BlockReader:
             told = (table.corpus, table.layout.names, table.lines, self.path)
             look_for_doubts(*told, table=self.format == "tsv")
         corpus = drop_standard_markers(table.corpus)
-        return resolve_scheme(corpus, scheme, self.path, table.lines, repair)
+        return resolve_scheme(corpus, scheme, part, table.lines, repair)
 
     def _check_columns(self, corpus: Corpus, block: TextBlock) -> None:
         """Refuse a block whose columns are not those of the first."""
@@ -355,6 +360,16 @@ class BlockReader:
         return NeedsWhole(f"{fault}{ADVICE}", path=self.path, line=block.first)
 
 
+PARTS = "tag it in parts"
+MARKS = {
+    "conll": "begin each with a line -DOCSTART-, or ",
+    "tsv": "begin each with a line -DOCSTART-, or ",
+    "conllu": "begin each with a line # newdoc, or ",
+    "jsonl": 'name them with the key "document", or ',
+    "opennlp": "put blank lines between them, or ",
+    "text": 'write them as JSON lines, {"text": …}, or ',
+}
+"""How a file says where its documents begin."""
 LATE = "a document begins, and none was marked before"
 ADVICE = "; the file must be looked at as a whole: save it, and name it and a file to write (-o)"
 

@@ -113,6 +113,17 @@ def fit_features(
     return kind.fit(given, min_count)
 
 
+def annotators_of(features: Features) -> tuple[Any, ...]:
+    """What adds columns to a corpus for these features, and may look at its documents for them."""
+    return features.templates.annotators if isinstance(features, Vocabulary) else ()
+
+
+def bases_of(features: Features) -> list[Any]:
+    """The models whose predictions are among the features."""
+    bases = (getattr(own, "base", None) for own in annotators_of(features))
+    return [base for base in bases if base is not None]
+
+
 def encode(
     features: Features, given: Input, workers: Workers | None = None
 ) -> tuple[FeatureMatrix, Ints]:

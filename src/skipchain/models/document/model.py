@@ -403,6 +403,11 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         return replace(self, annealing=replace(annealing, alike=True)) if self.base.apart else None
 
     @property
+    def labels_documents_apart(self) -> bool:
+        """Whether documents are drawn with the same random numbers, whatever their place."""
+        return self.annealing.alike and self.base.labels_documents_apart
+
+    @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has by default."""
         return (*DECODERS, *self.base.decoders)
