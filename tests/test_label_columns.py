@@ -106,7 +106,7 @@ def test_words_without_features_are_learnt_as_such(here):
 def test_gold_labels_of_another_kind_are_an_error(here, run):
     code, _, err = run("eval", here / "names.skip", here / "pos.conll", "-q")
     assert code == 2
-    assert "the labels are labels of single tokens (PROPN, VERB, PUNCT), and the model has" in err
+    assert "pos.conll has labels of single tokens (PROPN, VERB, PUNCT), and the model has" in err
     assert "there is nothing to compare" in err
     assert err.count("\n") == 1
 

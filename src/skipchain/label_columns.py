@@ -136,9 +136,11 @@ def check_gold(corpus: Corpus, model: AnyModel, path: str) -> None:
         return  # of which what has no type in common tells
     kinds = ("labels of single tokens", "labels of spans")
     own, learnt = kinds[corpus.scheme is not None], kinds[model.encoding is not None]
-    fault = f"{path}: the labels are {own} ({_some(values)}), and the model has learnt {learnt}"
+    fault = f"{path} has {own} ({_some(values)}), and the model has learnt {learnt}"
     if meant is None:
         advice = "there is nothing to compare"
+        if model.encoding is None and "O" in model.labels:
+            advice += "; where runs of one label are spans, train the model with --scheme bare"
     elif XPOS in corpus.columns:
         advice = f"those of the column {meant} fit: --label {meant}"
     else:

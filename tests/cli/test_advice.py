@@ -461,6 +461,16 @@ def test_a_column_file_with_semicolons(here, fails, works):
     works(*given, "--from", "csv")
 
 
+@advice("; where runs of one label are spans, train the model with --scheme bare")
+def test_labels_of_fields_beside_others(here, fails, works):
+    (here / "io.conll").write_text("Ada PER\nran O\n\n" * 20)
+    given = ("train", "io.conll", "-o", "io.skip", *QUICK)
+    works(*given)
+    err = fails("--scheme bare", "eval", "io.skip", "train.conll")
+    works(*given, *re.search(r"with (--scheme bare)", err)[1].split())
+    works("eval", "io.skip", "train.conll")
+
+
 @advice("fit: --columns {columns}", "fit: --label {meant}")
 def test_labels_of_another_column(here, fails, works):
     rows = "1\tAda\t_\tPROPN\tNNP\t_\t_\t_\t_\t_\n2\tran\t_\tVERB\tVBD\t_\t_\t_\t_\t_\n\n"

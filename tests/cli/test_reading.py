@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,10 @@ def test_a_column_of_numbers_by_another_name_ends_sentences(tmp_path, run):
     assert "40 sentences, 80 tokens" in err
     assert "columns sent_id, word, label, by the header row 'address_id', 'token', 'field'" in err
     assert out.startswith("address_id\ttoken\tfield\n0\tKirchgasse\tstreet\n")
-    other = write(tmp_path, "b.tsv", "adresse\ttoken\tfield\n" + rows)
+    counted = write(tmp_path, "c.csv", "Satz;Wort;Tag\n" + rows.replace("\t", ";"))
+    assert len(skipchain.read(counted)) == 40
+    named = re.sub(r"(?m)^(\d+)\t", r"nr. \1\t", rows)
+    other = write(tmp_path, "b.tsv", "adresse\ttoken\tfield\n" + named)
     _, _, err = run("convert", other, "-")
     assert "all 80 tokens are one sentence" in err
     assert "is it 'adresse'? then say --columns sent_id,word,label" in err
@@ -379,7 +383,7 @@ def test_a_model_that_learnt_nothing_is_doubtful(tmp_path, run):
 
 
 def test_a_long_file_of_one_sentence_is_doubtful(tmp_path, run):
-    rows = [f"{k // 10},w{k % 7},{'B-X' if k % 5 else 'O'}" for k in range(1200)]
+    rows = [f"s{k // 10},w{k % 7},{'B-X' if k % 5 else 'O'}" for k in range(1200)]
     file = write(tmp_path, "a.csv", "quux,word,label\n" + "\n".join(rows))
     code, _, err = run("convert", file, tmp_path / "b.jsonl")
     assert code == 0
