@@ -33,14 +33,14 @@ KINDS = ("conll", "tsv", "csv", "conllu")
 def keeps_labels(corpus: Corpus, model: AnyModel) -> bool:
     """Whether what was read as labels is another column, which those of a model do not replace.
 
-    The model marks spans, and the labels do not look like any: no ``O``, no prefix, and none in
-    common. So are parts of speech in a file that is tagged with names.
+    The model marks spans, and the labels do not look like any: several, no ``O``, no prefix, and
+    none in common. So are parts of speech in a file that is tagged with names.
     """
     if not corpus.labelled or model.encoding is None or model.scheme == "bare":
         return False
     values = [corpus.labels.values[code] for code in corpus.labels.used().tolist()]
     own = set(values) - set(NEUTRAL)
-    if not own or "O" in values or own & set(model.output.names):
+    if len(own) < 2 or "O" in values or own & set(model.output.names):
         return False
     return not any(split(value)[0] for value in own)
 

@@ -320,6 +320,33 @@ def test_one_column_may_have_a_name(tmp_path, run, model):
     assert parse_conll("word\nAda\n").words.tolist() == ["word", "Ada"]
 
 
+def test_labels_may_stand_before_words(tmp_path, run, model):
+    rows = "".join(f"B-PER\tAda\nO\tran {k}\nO\t.\n\n" for k in range(5))
+    for name in ("a.tsv", "a.conll"):
+        corpus = skipchain.read(write(tmp_path, name, rows))
+        assert corpus.words.tolist()[:2] == ["Ada", "ran 0"]
+        assert corpus.scheme == "iob2"
+    code, out, err = run("tag", model, write(tmp_path, "b.conll", rows.replace("ran ", "ran")))
+    assert (code, out[:10]) == (0, "B-PER Ada\n"), err
+
+
+def test_a_spreadsheet_may_name_its_separator(tmp_path):
+    text = "sep=;\nWord;Tag\nAda;B-PER\nran;O\n"
+    corpus = skipchain.read(write(tmp_path, "a.csv", text))
+    assert corpus.words.tolist() == ["Ada", "ran"]
+    with pytest.raises(ReadError, match=r"a\.csv:4: a cell holds a tab"):
+        skipchain.read(write(tmp_path, "a.csv", text.replace("ran", "r\tan")))
+
+
+@pytest.mark.parametrize("spelt", [("B_PER", "O"), ("b-PER", "o"), ("PER-B", "O"), ("b_PER", "0")])
+def test_labels_that_are_all_spelt_otherwise_are_read_and_told(tmp_path, run, spelt):
+    file = write(tmp_path, "a.conll", f"Ada {spelt[0]}\nran {spelt[1]}\n\n" * 9)
+    code, out, err = run("convert", file, "-")
+    assert (code, out[:16]) == (0, "Ada B-PER\nran O\n")
+    assert f"labels are spelt in another way: {spelt[0]!r} is read as 'B-PER'" in err
+    assert run("convert", file, "-", "--no-repair")[1].startswith(f"Ada {spelt[0]}\n")
+
+
 def test_tabs_and_spaces_may_be_mixed(tmp_path, run):
     text = "Ada\tB-PER\nslept O\n. O\n\nBo B-PER\nleft\tO\n"
     for name in ("a.conll", "a.txt", "a.tsv"):

@@ -330,7 +330,8 @@ def may_differ(cells: Sequence[str]) -> bool:
     if len(cells) < 2:
         return False
     named = any(plain_name(cell) in WORDS for cell in cells)
-    return named or cells[0].isdecimal() or NO_LABEL.fullmatch(cells[-1]) is not None
+    ends = SPANS.fullmatch(cells[0]) or NO_LABEL.fullmatch(cells[-1])
+    return named or cells[0].isdecimal() or ends is not None
 
 
 def _names(columns: Sequence[Column], counted: bool) -> tuple[str, ...]:
@@ -340,6 +341,8 @@ def _names(columns: Sequence[Column], counted: bool) -> tuple[str, ...]:
     numbers with a point, or anything where an index shows that the file is of a kind of its own.
     """
     names = default_names(len(columns))
+    if len(columns) == 2 and _are_labels_first(columns):
+        return (LABEL, WORD)
     if len(columns) < 3 or len(columns[0]) < 2 or _are_spans(columns[-1]):
         return names
     values = [columns[-1].values[code] for code in columns[-1].used().tolist()]
@@ -353,6 +356,13 @@ def _names(columns: Sequence[Column], counted: bool) -> tuple[str, ...]:
         WORD if k == 0 else LABEL if k == spans[0] else f"c{next(others)}"
         for k in range(len(columns))
     )
+
+
+def _are_labels_first(columns: Sequence[Column]) -> bool:
+    """Whether the first of two columns has labels of spans, and the second has none."""
+    labels = {columns[0].values[code] for code in columns[0].used().tolist()}
+    few = 2 * len(labels) <= len(columns[0]) and len(columns[0]) >= FEW
+    return few and bool(labels - {"O"}) and _are_spans(columns[0]) and not _are_spans(columns[1])
 
 
 def _first_row(columns: Sequence[Column]) -> list[str]:

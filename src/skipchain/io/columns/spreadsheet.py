@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from skipchain.io.conll import check_sentences, format_rows, header_of, parse_ro
 from skipchain.watching import counted
 
 DELIMITERS = (",", ";", "\t")
+NAMED_SEPARATOR = re.compile(r"sep=([,;\t])(?=[\r\n])", re.IGNORECASE)
 
 
 def parse_tsv(
@@ -59,6 +61,9 @@ def parse_csv(
     >>> corpus[0].words
     ['Ada', ',']
     """
+    named = NAMED_SEPARATOR.match(text)
+    if named is not None:  # for a spreadsheet; its line is left empty, so that lines count on
+        separator, text = separator or named[1], text[named.end() :]
     if separator is None:
         head = next((line for line in text.splitlines() if line.strip()), "")
         separator = max(DELIMITERS, key=head.count)
