@@ -59,6 +59,21 @@ def test_a_column_between_is_called_by_its_place(here, run):
     assert (out.splitlines()[0], err) == ("Ada x PROPN B-PER", "")
 
 
+@pytest.mark.parametrize("how", [(), ("--to", "tsv")])
+def test_a_column_that_stays_keeps_its_name(here, run, tmp_path, how):
+    file = tmp_path / "a.tsv"
+    file.write_text("nr\ttoken\tfield\n1\tAda\tstreet\n2\tran\tcity\n")
+    code, out, err = run("tag", here / "names.skip", file, *how)
+    assert code == 0, err
+    assert out.splitlines()[:2] == ["nr\ttoken\tfield\tlabel", "1\tAda\tstreet\tB-PER"]
+
+
+def test_labels_that_only_fill_the_place_are_replaced(here, run, tmp_path):
+    file = tmp_path / "a.conll"
+    file.write_text("Ada X\nran X\n")
+    assert run("tag", here / "names.skip", file)[1] == "Ada B-PER\nran O\n\n"
+
+
 def test_labels_of_names_are_replaced_as_ever(here, run):
     _, out, err = run("tag", here / "names.skip", here / "names.conll")
     assert out.startswith("Ada PROPN B-PER\nran VERB O")

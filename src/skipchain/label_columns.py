@@ -17,6 +17,8 @@ from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.corpus.schemes.labels import split
 from skipchain.errors import SkipchainError, SkipchainWarning
+from skipchain.io.columns.layout import is_name
+from skipchain.io.conll import header_of
 from skipchain.io.formats import parse_text
 
 if TYPE_CHECKING:
@@ -46,7 +48,15 @@ def keeps_labels(corpus: Corpus, model: AnyModel) -> bool:
 
 
 def kept_name(corpus: Corpus) -> str:
-    """What the column of labels is called when it is another: ``upos`` of CoNLL-U, else ``pos``."""
+    """What the column of labels is called when it is another.
+
+    That is its own name in a header, ``upos`` in CoNLL-U, else ``pos``.
+    """
+    header = header_of(corpus)
+    if header is not None:
+        own = header[list(corpus.columns).index(LABEL)]
+        if own not in corpus.columns and not is_name(own):
+            return own
     return UPOS if XPOS in corpus.columns and UPOS not in corpus.columns else POS
 
 
