@@ -74,6 +74,23 @@ def test_labels_that_only_fill_the_place_are_replaced(here, run, tmp_path):
     assert run("tag", here / "names.skip", file)[1] == "Ada B-PER\nran O\n\n"
 
 
+def test_labels_are_shown_by_their_type(here, run):
+    for name in ("PER", "S-PER"):
+        code, out, _ = run("inspect", here / "names.skip", "--label", name)
+        assert code == 0
+        assert "Features of S-PER" in out
+    code, _, err = run("inspect", here / "names.skip", "--label", "LOC")
+    assert (code, "the model has no label 'LOC'; it has" in err) == (2, True)
+
+
+def test_a_number_that_is_no_place_is_a_word(here, run):
+    given = ("explain", here / "names.skip", "--text", "Ada ran 12 .", "--token")
+    assert run(*given, "12")[1] == run(*given, "=12")[1]
+    assert "token 1, ran" in run(*given, "1")[1]
+    code, _, err = run(*given, "17")
+    assert (code, "there is no token 17" in err) == (2, True)
+
+
 def test_labels_of_names_are_replaced_as_ever(here, run):
     _, out, err = run("tag", here / "names.skip", here / "names.conll")
     assert out.startswith("Ada PROPN B-PER\nran VERB O")

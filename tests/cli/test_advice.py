@@ -301,7 +301,7 @@ def test_numbers_in_place_of_words(here, fails, works):
 
 @advice("? then say --columns {named}")
 def test_a_column_that_could_cut_sentences(here, works):
-    rows = "".join(f"{k // 10},w{k % 7},O\n" for k in range(1200))
+    rows = "".join(f"s{k // 10},w{k % 7},O\n" for k in range(1200))
     (here / "long.csv").write_text(f"quux,word,label\n{rows}")
     told = works("convert", "long.csv", "c.jsonl")
     option = re.search(r"then say (--columns \S+)", told)[1].split()
