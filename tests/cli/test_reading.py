@@ -174,7 +174,25 @@ def test_a_list_of_objects_is_no_json_lines(tmp_path, run):
     file = write(tmp_path, "a.json", '[{"data": {"text": "Ada slept."}}]')
     code, _, err = run("convert", file, "-")
     assert (code, err.count("\n")) == (2, 1)
-    assert "a.json:1: this is a list of JSON objects; one object a line is wanted" in err
+    assert "a.json:1: this is one list in JSON; one object a line is wanted" in err
+    file = write(tmp_path, "a.jsonl", '{"words": ["Ada"], "ner": ["B-PER"]}\n')
+    assert 'neither "tokens" nor "text"; it has "words", "ner"' in run("convert", file, "-")[2]
+
+
+def test_tags_in_lines_that_are_alike_are_tags(tmp_path):
+    file = write(tmp_path, "a.txt", "<PER>Ada Lee</PER> slept in <LOC>Oslo</LOC>.\n" * 20)
+    assert skipchain.read(file).spans().tolist()[:2] == [(0, 2, "PER"), (4, 5, "LOC")]
+    tokens = write(tmp_path, "b.txt", "<b>Ada</b> B-PER\nslept O\n" * 9)
+    assert skipchain.read(tokens).words.tolist()[0] == "<b>Ada</b>"
+
+
+def test_rows_of_a_table_that_differ_are_told_in_its_terms(tmp_path):
+    with pytest.raises(ReadError, match=r"a\.csv:2: 2 columns, .* has 3; is a comma missing"):
+        skipchain.read(write(tmp_path, "a.csv", ",word,label\nAda,B-PER\n"))
+    with pytest.raises(
+        ReadError, match=r"a\.csv:2: 3 columns, .* 2; is there a semicolon too many"
+    ):
+        skipchain.read(write(tmp_path, "a.csv", "word;label\nAda;B-PER;\n"))
 
 
 def test_documents_have_many_names():

@@ -14,7 +14,7 @@ from skipchain.corpus.corpus import LABEL, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.columns.layout import DOCUMENT, header_names, is_name, named_cells, recognise
 from skipchain.io.columns.lines import unix_lines
-from skipchain.io.conll import check_sentences, format_rows, header_of, parse_rows
+from skipchain.io.conll import check_sentences, describe_ragged, format_rows, header_of, parse_rows
 from skipchain.watching import counted
 
 DELIMITERS = (",", ";", "\t")
@@ -70,6 +70,7 @@ def parse_csv(
     elif separator not in DELIMITERS:
         raise CorpusError(f"separator must be a comma, a semicolon or a tab, got {separator!r}")
     lines: list[str] = []
+    width = 0
     rows = csv.reader(io.StringIO(unix_lines(text), newline=""), delimiter=separator, strict=True)
     try:
         for row in counted(rows, text.count("\n") + 1):
@@ -79,7 +80,13 @@ def parse_csv(
                 raise ReadError("a cell holds a line end", path=path, line=len(lines) + 1)
             if any("\t" in cell for cell in row):
                 raise ReadError("a cell holds a tab", path=path, line=rows.line_num)
-            lines.append("\t".join(row) if any(map(str.strip, row)) else "")
+            filled = any(map(str.strip, row))
+            width = width or len(row) * filled
+            if filled and len(row) != width and columns is None:
+                wanted = f"the first line has {width}"
+                fault = describe_ragged(len(row), width, wanted, separator)
+                raise ReadError(fault, path=path, line=rows.line_num)
+            lines.append("\t".join(row) if filled else "")
     except csv.Error as error:
         fault = f"no table with {separator!r} between cells: {error}"
         raise ReadError(fault, path=path, line=rows.line_num) from None
