@@ -348,6 +348,14 @@ def test_labels_may_stand_before_words(tmp_path, run, model):
     assert (code, out[:10]) == (0, "B-PER Ada\n"), err
 
 
+def test_words_that_look_like_labels_are_not_written_as_columns():
+    corpus = Corpus.of([["B-X", "O"]] * 9, [["a", "b"]] * 9, scheme="none")
+    with pytest.raises(CorpusError, match="the words, which look like labels, would be taken for"):
+        format_conll(corpus)
+    with pytest.raises(CorpusError, match="a table cannot show this corpus"):
+        format_csv(parse_csv("B-X,a\nO,b\n" * 9, columns=["word", "x"]))
+
+
 def test_a_spreadsheet_may_name_its_separator(tmp_path):
     text = "sep=;\nWord;Tag\nAda;B-PER\nran;O\n"
     corpus = skipchain.read(write(tmp_path, "a.csv", text))

@@ -460,8 +460,9 @@ def find_layout_fault(corpus: Corpus) -> str | None:
         first = recognise(columns, corpus.sentences).names[0]
     except CorpusError:
         return "the words, which are all numbers, would not be taken for words"
-    if next(iter(corpus.columns)) == WORD and first == INDEX:
-        return "the words, which count up, would be taken for numbers of tokens"
+    if next(iter(corpus.columns)) == WORD and first != WORD:
+        what = "count up" if first == INDEX else "look like labels"
+        return f"the words, which {what}, would be taken for something else"
     return None
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from skipchain.corpus.column import Column
-from skipchain.corpus.corpus import LABEL, Corpus
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.columns.layout import DOCUMENT, header_names, is_name, named_cells, recognise
 from skipchain.io.columns.lines import unix_lines
@@ -158,7 +158,8 @@ def check_headless(corpus: Corpus) -> None:
     columns = list(corpus.columns.values())
     try:
         header = header_names(columns, table=True) is not None
-        recognise(columns, corpus.sentences, table=True)
+        first = recognise(columns, corpus.sentences, table=True).names[0]
+        header = header or (first == LABEL and next(iter(corpus.columns)) == WORD)
     except CorpusError:
         header = True
     if header:
