@@ -461,6 +461,14 @@ def test_a_column_file_with_semicolons(here, fails, works):
     works(*given, "--from", "csv")
 
 
+@advice("no label has a prefix: where runs of one are spans, say --scheme bare")
+def test_labels_without_prefixes(here, fails, works):
+    (here / "io.conll").write_text("Ada PER\nran O\n\n" * 20)
+    err = fails("--scheme bare", "convert", "io.conll", "-", "--scheme", "io")
+    option = re.search(r"say (--scheme bare)", err)[1]
+    assert "scheme bare" in works("convert", "io.conll", "-", *option.split())
+
+
 @advice("; where runs of one label are spans, train the model with --scheme bare")
 def test_labels_of_fields_beside_others(here, fails, works):
     (here / "io.conll").write_text("Ada PER\nran O\n\n" * 20)
