@@ -348,7 +348,7 @@ def test_numbers_in_place_of_words(here, fails, works):
 
 @advice("? then say --columns {named}")
 def test_a_column_that_could_cut_sentences(here, works):
-    rows = "".join(f"{k // 10},w{k % 7},O\n" for k in range(1200))
+    rows = "".join(f"s{k // 10},w{k % 7},O\n" for k in range(1200))
     (here / "long.csv").write_text(f"quux,word,label\n{rows}")
     told = works("convert", "long.csv", "c.jsonl")
     option = re.search(r"then say (--columns \S+)", told)[1].split()
@@ -506,6 +506,24 @@ def test_a_column_file_with_semicolons(here, fails, works):
     given = ("convert", "a.conll", "-", "--separator", "semicolon")
     fails("(--from csv)", *given, "--from", "conll")
     works(*given, "--from", "csv")
+
+
+@advice("no label has a prefix: where runs of one are spans, say --scheme bare")
+def test_labels_without_prefixes(here, fails, works):
+    (here / "io.conll").write_text("Ada PER\nran O\n\n" * 20)
+    err = fails("--scheme bare", "convert", "io.conll", "-", "--scheme", "io")
+    option = re.search(r"say (--scheme bare)", err)[1]
+    assert "scheme bare" in works("convert", "io.conll", "-", *option.split())
+
+
+@advice("; where runs of one label are spans, train the model with --scheme bare")
+def test_labels_of_fields_beside_others(here, fails, works):
+    (here / "io.conll").write_text("Ada PER\nran O\n\n" * 20)
+    given = ("train", "io.conll", "-o", "io.skip", *QUICK)
+    works(*given)
+    err = fails("--scheme bare", "eval", "io.skip", "train.conll")
+    works(*given, *re.search(r"with (--scheme bare)", err)[1].split())
+    works("eval", "io.skip", "train.conll")
 
 
 @advice("fit: --columns {columns}", "fit: --label {meant}")

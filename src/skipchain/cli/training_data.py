@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from skipchain.cli import options
 from skipchain.cli.columns import RICHER, RICHER_RECIPE, check_left_out, tell_needs
 from skipchain.cli.from_disk import read_to_disk, tell_need
+from skipchain.cli.separators import format_separated, separator_named
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ class DataElsewhere:
         if "max_bytes" in given:
             given["max_bytes"] = options.parse_size(how["max_bytes"])
         if "separator" in given:
-            given["separator"] = options.separator_named(how["separator"])
-            given["format"] = options.format_for(files[0], how["format"], given)
+            given["separator"] = separator_named(how["separator"])
+            given["format"] = format_separated(files[0], how["format"], given["separator"])
         named = Files.of(files, **given)
         return cls(cluster, named, options.read_corpora(dev, **how) if dev else None)
 

@@ -119,7 +119,9 @@ def read_record(line: str, path: object, number: int) -> Record:
         kind = type(record).__name__
         raise ReadError(f"wanted a JSON object, got a {kind}", path=path, line=number)
     if TOKENS not in record and TEXT not in record:
-        raise ReadError('the object has neither "tokens" nor "text"', path=path, line=number)
+        keys = ", ".join(f'"{shortened(key, 40)}"' for key in list(record)[:SHOWN_KEYS]) or "no key"
+        fault = f'the object has neither "tokens" nor "text"; it has {keys}'
+        raise ReadError(fault, path=path, line=number)
     return record
 
 
