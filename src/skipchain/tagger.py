@@ -243,8 +243,8 @@ class Tagger:
         file marks none), each written when it is labelled: the memory that it takes does not grow
         with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
         that cannot be cut. Of models that draw samples each document is labelled as it would be by
-        itself, as `tag` does with a text. ``told`` is told how the file is read before it is labelled, without
-        the sizes where these are not known yet, and ``watch`` how much is done.
+        itself, as `tag` does with a text. ``told`` is told how the file is read before it is
+        labelled, without the sizes where these are not known yet, and ``watch`` how much is done.
 
         Much text in columns is labelled as the bytes that it is, without a corpus being made, where
         the model is a chain whose labels depend on words, their neighbours and the label before.
