@@ -165,7 +165,7 @@ def test_models_that_draw_samples_and_states_do_so_in_blocks_too(
     seen = []
     monkeypatch.setattr(module, "HEAD", 4000)
     models[model].tag_file(tmp_path / "again", tmp_path / "more", format=format, watch=seen.append)
-    marked = model != "factors" or name in ("conll", "named", "conllu", "jsonl names")
+    marked = model != "factors" or name in ("conll", "named", "jsonl names")
     assert (len(seen) > 5) == marked
 
 
