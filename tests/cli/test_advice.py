@@ -610,7 +610,8 @@ def test_hidden_states_are_not_explained(here, fails, works):
 @advice(
     "--workers is how many processes of a cluster", "leave out --cluster", "wanted the same in all",
     "name it (scheme=, --scheme)", "fewer documents than there are workers",
-    "use fewer (--workers, --threads)", "(on the command line, --columns)", "lost {losses} times",
+    "use fewer (--workers, --threads)", "(on the command line, --columns)",
+    "use more workers (--workers)",
 )  # fmt: skip
 def test_training_on_a_cluster(here, fails, works, monkeypatch):
     """Without one; what is said of lost workers is more memory, which no command gives."""

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from skipchain import CRF, HMM, MEMM, MaxEnt, MoPMEMM, Perceptron, read
-from skipchain.cluster import Cluster, Files
+from skipchain.cluster import Cluster, ClusterError, Files
+from skipchain.cluster.shard import Shard
 from skipchain.cluster.team import Team
 from skipchain.corpus import Corpus
 from skipchain.datasets.harbour import harbour
@@ -286,6 +287,26 @@ def test_options_that_do_not_go_together(run, tmp_path):
         code, _, err = run(*line, *more)
         assert code == 2
         assert told in err
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), "a worker ran out of memory; use more workers"),
+        (ConnectionError("no answer\nat all"), "the cluster has gone away: no answer"),
+    ],
+)
+def test_what_ends_a_training(in_process, path, monkeypatch, error, told):
+    def fail(*arguments):
+        raise error
+
+    if isinstance(error, ConnectionError):
+        monkeypatch.setattr(in_process, "get", fail)
+        monkeypatch.setattr(Cluster, "_check_versions", lambda self: None)
+    else:
+        monkeypatch.setattr(Shard, "load", fail)
+    with pytest.raises(ClusterError, match=told):
+        lbfgs().fit(Files.of(path), cluster=two())
 
 
 def test_many_results_are_added_up_by_a_tree():
