@@ -332,3 +332,40 @@ def test_many_results_are_added_up_by_a_tree():
     assert asked == [(0, 8), (8, 8)]
     assert loss == sum(range(17))
     np.testing.assert_allclose(vector, sum(10.0**k for k in range(17)))
+
+
+def test_partly_known_labels(in_process, corpus, tmp_path):
+    labels = corpus.labels.tolist()
+    labels[::7] = ["_"] * len(labels[::7])
+    from skipchain.corpus import Column
+
+    known = corpus.with_labels(Column.encode(labels), "iob2")
+    known.write(tmp_path / "a.conll")
+    make = lbfgs(encoding="iob2", **TIGHT)
+    one = make.replaced().fit(read(tmp_path / "a.conll", scheme="iob2"))
+    found = make.replaced().fit(Files.of(tmp_path / "a.conll", scheme="iob2"), cluster=two())
+    assert found.result_.loss == pytest.approx(one.result_.loss, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"constraints": "training"}, {"objective": "marginal"}, {"boundaries": False}, {"l1": 0.1},
+     {"pairs": "all"}, {"solver": "cg"}],
+    ids=str,
+)  # fmt: skip
+def test_forms_of_the_loss(in_process, path, settings):
+    make = CRF(TEXT, **{"solver": "lbfgs", "min_count": 2, "threads": 1, **TIGHT, **settings})
+    one = make.replaced().fit(read(path))
+    found = make.replaced().fit(str(path), cluster=two())
+    assert found.result_.loss == pytest.approx(one.result_.loss, rel=1e-6)
+
+
+def test_a_model_to_start_from_and_held_out_data(in_process, path):
+    first = lbfgs().fit(read(path))
+    make = lbfgs(max_iterations=2)
+    one = make.replaced().fit(read(path), start=first, dev=read(path))
+    found = make.replaced().fit(str(path), start=first, dev=read(path), cluster=two())
+    assert found.result_.loss == pytest.approx(one.result_.loss, rel=1e-6)
+    assert found.model_.summary["dev"] == one.model_.summary["dev"]
+    watched = CRF(TEXT, epochs=8, patience=2, threads=1)
+    assert watched.fit(str(path), dev=read(path), cluster=two()).model_.summary["dev"] > 50
