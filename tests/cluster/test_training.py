@@ -216,6 +216,18 @@ def test_bad_data_are_a_clear_line(in_process, run, tmp_path, files, workers, to
     assert not target.exists()
 
 
+def test_columns_that_features_do_not_see(in_process, run, tmp_path):
+    (tmp_path / "a.conll").write_text("Ada NN B-PER\nran VB O\n\n" * 200)
+    line = ("train", tmp_path / "a.conll", "-o", tmp_path / "m.skip", "--features", "ner")
+    how = ("--columns", "word,pos,label", "--cluster", "auto", "--epochs", 1, "--json", "-q")
+    code, _, err = run(*line, *how, "--without", "poss")
+    assert code == 2
+    assert "--without poss: the data have no such column" in err
+    assert "pos" in json.loads(run(*line, *how)[1])["columns"]
+    found = run(*line, *how, "--without", "pos", "--overwrite")
+    assert json.loads(found[1])["columns"] == ["word"]
+
+
 def test_shards_in_schemes_that_agree(in_process, tmp_path):
     (tmp_path / "a.conll").write_text("Ada I-PER\nran O\n\n" * 5)  # io and iob1
     (tmp_path / "b.conll").write_text("Ada I-PER\nBo B-PER\n\n" * 5)  # iob1

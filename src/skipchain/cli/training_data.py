@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from skipchain.cli import options
@@ -79,7 +79,12 @@ class DataElsewhere:
 
     @classmethod
     def read(
-        cls, cluster: Cluster, files: list[str], dev: list[str] | None, how: Mapping[str, Any]
+        cls,
+        cluster: Cluster,
+        files: list[str],
+        dev: list[str] | None,
+        left_out: Sequence[str],
+        how: Mapping[str, Any],
     ) -> DataElsewhere:
         """The files by name, and the held-out data."""
         from skipchain.cluster import Files
@@ -89,7 +94,7 @@ class DataElsewhere:
             given["columns"] = options.column_names(how["columns"])
         if "max_bytes" in given:
             given["max_bytes"] = options.parse_size(how["max_bytes"])
-        named = Files.of(files, **given)
+        named = replace(Files.of(files, **given), left_out=tuple(left_out))
         return cls(cluster, named, options.read_corpora(dev, **how) if dev else None)
 
     @property
@@ -124,7 +129,7 @@ def read_data(
     """The data of files, read here unless a cluster is to do so."""
     if cluster is None:
         return DataHere.read(files, dev, left_out, how)
-    return DataElsewhere.read(cluster, files, dev, how)
+    return DataElsewhere.read(cluster, files, dev, left_out, how)
 
 
 def cluster_of(

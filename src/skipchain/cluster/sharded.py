@@ -14,6 +14,7 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import ChainProblem
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer
+from skipchain.checks import nearest
 from skipchain.cluster.claims import Numbering
 from skipchain.cluster.connection import ClusterError
 from skipchain.cluster.features import FAMILIES, vocabulary_of
@@ -91,6 +92,11 @@ class ShardedData:
         for own in dict.fromkeys(text for facts in self._facts for text in facts.warnings):
             warnings.warn(own, SkipchainWarning, stacklevel=2)
         check_shards(self._facts)
+        for name in self._given.left_out if isinstance(self._given, Files) else ():
+            if name not in self.columns:
+                raise CorpusError(
+                    f"--without {name}: the data have no such column; {nearest(name, self.columns)}"
+                )
 
     def _loaded(self) -> list[ShardFacts]:
         team = self.team
