@@ -723,6 +723,42 @@ def test_files_on_a_cluster(here, fails, works, monkeypatch):
         works("tag", "m.skip", *words)
 
 
+@advice(
+    "--workers is how many processes of a cluster", "leave out --cluster", "wanted the same in all",
+    "name it (scheme=, --scheme)", "fewer documents than there are workers",
+    "use fewer (--workers, --threads)", "(on the command line, --columns)",
+    "use more workers (--workers)",
+)  # fmt: skip
+def test_training_on_a_cluster(here, fails, works, monkeypatch):
+    """Without one; what is said of lost workers is more memory, which no command gives."""
+    from skipchain.cluster import connection
+    from tests.oracles.in_process_ray import InProcessRay
+
+    monkeypatch.setattr(connection, "import_ray", lambda: InProcessRay(4))
+    two = ("--cluster", "auto", "--workers", "2")
+    fails("give --cluster auto, too", *TRAIN, "--workers", "2")
+    works(*TRAIN, *two)
+    works(*TRAIN, "--threads", "2")
+    fails("leave out --cluster", *TRAIN, "--cluster", "auto", "--auto")
+    fails("use fewer (--workers, --threads)", *TRAIN, *two, "--threads", "3")
+    works(*TRAIN, *two, "--threads", "2")
+    more = ("--overwrite", "--features", "word", "-o", "n.skip")
+    (here / "b.conll").write_text("Ada NN PER\n\n" * 9)
+    (here / "c.conll").write_text("Bo B-PER\n\n" * 12)
+    given = ("train", "b.conll", "c.conll", *more, *two)
+    fails("name them (--columns", *given)
+    (here / "c.conll").write_text("Bo NN B-PER\n\n" * 9)
+    fails("name it (scheme=, --scheme)", *given)
+    works(*given, "--scheme", "none")
+    (here / "d.conll").write_text("Bo B-PER\nran O\n")
+    fails("use fewer", "train", "d.conll", *more, *two)
+    works("train", "d.conll", *more, "--cluster", "auto", "--workers", "1")
+    (here / "e.conll").write_text("Bo B-PER\n\nran O\n" * 50)
+    given = ("train", "e.conll", *more, "--cluster", "auto", "--workers", "1")
+    fails("--columns), such as", *given, "--columns", "word,pos")
+    works(*given, "--columns", "word,label")
+
+
 @advice("pip install {packages}")
 def test_extras_are_installed_by_what_is_advised():
     """That pip can do what is said is shown without a network: it knows the requirement."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from skipchain.cli import options
@@ -99,7 +99,12 @@ class DataElsewhere:
 
     @classmethod
     def read(
-        cls, cluster: Cluster, files: list[str], dev: list[str] | None, how: Mapping[str, Any]
+        cls,
+        cluster: Cluster,
+        files: list[str],
+        dev: list[str] | None,
+        left_out: Sequence[str],
+        how: Mapping[str, Any],
     ) -> DataElsewhere:
         """The files by name, and the held-out data."""
         from skipchain.cluster import Files
@@ -112,7 +117,7 @@ class DataElsewhere:
         if "separator" in given:
             given["separator"] = separator_named(how["separator"])
             given["format"] = format_separated(files[0], how["format"], given["separator"])
-        named = Files.of(files, **given)
+        named = replace(Files.of(files, **given), left_out=tuple(left_out))
         return cls(cluster, named, options.read_corpora(dev, **how) if dev else None)
 
     @property
@@ -150,7 +155,7 @@ def read_data(
     """The data of files, read here (into the ``room``) unless a cluster is to do so."""
     if cluster is None:
         return DataHere.read(files, dev, left_out, how, room)
-    return DataElsewhere.read(cluster, files, dev, how)
+    return DataElsewhere.read(cluster, files, dev, left_out, how)
 
 
 def cluster_of(
