@@ -20,8 +20,8 @@ from skipchain.io.files import make_folder, write_text
 # One module each; imported when they are run.
 GROUPS = (
     "start", "memory", "passes", "pipelines", "tagging", "short_texts", "perceptron", "decoders",
-    "family", "longrange", "documents", "hidden_units", "brown", "knowledge", "accuracy",
-    "cluster_tagging",
+    "family", "longrange", "documents", "hidden_units", "brown", "counts", "knowledge", "accuracy",
+    "scale", "streams", "disk", "cluster", "cluster_tagging",
 )  # fmt: skip
 LATEST = Path(__file__).with_name("latest.json")  # which git ignores
 
@@ -34,6 +34,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=7, help="runs of each short measurement")
     parser.add_argument("-o", "--output", type=Path, default=LATEST, help="JSON file of figures")
     parser.add_argument("--pictures", type=Path, help="folder for pictures; by default none drawn")
+    parser.add_argument("--full", action="store_true", help="with measurements of minutes")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.groups if name not in GROUPS]
     if unknown:
@@ -42,7 +43,7 @@ def main():
         make_folder(arguments.pictures)
     report = Report()
     with tempfile.TemporaryDirectory() as folder:
-        setting = Setting(Path(folder), arguments.repeat, arguments.pictures)
+        setting = Setting(Path(folder), arguments.repeat, arguments.pictures, arguments.full)
         for name in arguments.groups or GROUPS:
             import_module(f"benchmarks.{name}").measure(report, setting)
     figures = json.dumps([asdict(figure) for figure in report.figures], indent=2)

@@ -67,12 +67,16 @@ def real_text():
 
 def sampled_text(length, seed=0):
     """Sentences of twenty words, sampled from a Markov chain of classes."""
+    return [sentence for batch in sampled_batches(length, seed) for sentence in batch]
+
+
+def sampled_batches(length, seed=0):
+    """The same in batches, so that a text may be larger than memory."""
     rng = np.random.default_rng(seed)
     follow = np.cumsum(rng.dirichlet(np.full(CLASSES, 0.05), CLASSES), axis=1)
     # word w is the w-th most frequent; each class has the words of one remainder
     weights = np.cumsum(np.arange(1.0, WORDS // CLASSES + 1) ** -STEEPNESS)
     names = [str(word) for word in range(WORDS)]
-    sentences = []
     for size in [BATCH] * (length // SENTENCE // BATCH):
         last = rng.integers(0, CLASSES, size)
         classes = np.empty((size, SENTENCE), np.int64)
@@ -82,5 +86,4 @@ def sampled_text(length, seed=0):
             classes[:, t] = last
         rank = np.searchsorted(weights, rng.random(classes.shape) * weights[-1])
         words = np.minimum(rank, len(weights) - 1) * CLASSES + classes
-        sentences += [[names[word] for word in row] for row in words.tolist()]
-    return sentences
+        yield [[names[word] for word in row] for row in words.tolist()]

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +17,14 @@ from skipchain.datasets.registry import data_folder, data_set
 class Setting:
     """A folder for temporary files, the number of runs of each short measurement, and pictures.
 
-    Pictures are drawn only if there is a folder for them.
+    Pictures are drawn only if there is a folder for them. With ``full``, measurements of minutes
+    are made, too.
     """
 
     folder: Path
     repeat: int = 7
     pictures: Path | None = None
+    full: bool = False
 
 
 def path(name, part):
@@ -37,6 +40,18 @@ def seconds(function, repeat):
         function()
         times.append(time.perf_counter() - began)
     return statistics.median(times)
+
+
+@contextmanager
+def local_ray(processors):
+    """A Ray cluster of this machine for a block, whatever others run on it."""
+    import ray
+
+    ray.init("local", num_cpus=processors, include_dashboard=False, log_to_driver=False)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
 
 
 def in_turn(functions, repeat):

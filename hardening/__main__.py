@@ -1,4 +1,4 @@
-"""``python -m hardening fuzz``, ``faults`` or ``resume``: attack, count, and report.
+"""``python -m hardening fuzz``, ``faults``, ``resume`` or ``cluster``: attack, count, and report.
 
 The last line is ``N cases, 0 crashes, 0 hangs, 0 uncaught`` with the counts found; the exit code is
 1 where one of them is not 0.
@@ -12,7 +12,7 @@ from importlib import import_module
 
 # An attack is a module with ``attack(cases: int, seed: int, case: int | None) -> Report``, where
 # ``case`` is the only one to be run; and a default of cases.
-ATTACKS = {"fuzz": 20_000, "faults": 1_000, "resume": 30}
+ATTACKS = {"fuzz": 20_000, "faults": 1_000, "resume": 30, "cluster": 20}
 
 
 def main() -> None:
@@ -20,7 +20,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m hardening", description=__doc__)
     parser.add_argument("attack", choices=ATTACKS)
     parser.add_argument(
-        "cases", nargs="?", type=int, help="by default 20,000 (fuzz), 1,000 (faults), 30 (resume)"
+        "cases",
+        nargs="?",
+        type=int,
+        help="by default 20,000 (fuzz), 1,000 (faults), 30 (resume), 20 (cluster)",
     )
     parser.add_argument("--seed", type=int, default=0, help="where random numbers begin")
     parser.add_argument("--case", type=int, metavar="K", help="run case K of this seed alone")

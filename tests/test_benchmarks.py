@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import hidden_units, longrange, peer, perceptron
+from benchmarks import disk, hidden_units, longrange, peer, perceptron, repeated
 from benchmarks.__main__ import GROUPS, LATEST, main
 from benchmarks.features import TEMPLATES, sentence_features
 from benchmarks.pipelines import agreement
@@ -135,3 +135,28 @@ def test_no_benchmark_writes_into_the_project(folder):
 def test_pictures_are_drawn_only_into_a_folder_that_is_named(tmp_path):
     assert Setting(tmp_path).pictures is None
     assert LATEST.name == "latest.json"
+
+
+@pytest.mark.slow
+def test_training_from_disk_is_measured(tmp_path, monkeypatch):
+    story = tmp_path / "story.conll"
+    harbour()[:40].write(story)
+    monkeypatch.setattr(disk, "path", lambda *_: story)
+    monkeypatch.setattr(disk, "TOKENS", 1500)
+    monkeypatch.setattr(disk, "MANY", 2000)
+    report = Report()
+    disk.measure(report, Setting(tmp_path))
+    names = [figure.name for figure in report.figures]
+    assert len(names) == 8
+    assert [f.holds for f in report.figures if "same loss" in f.name] == [True, True]
+
+
+def test_new_names_are_new_and_the_rest_is_not():
+    source = Corpus.of([["Ada", "Lovelace", "saw", "Bath"]], [["B-PER", "I-PER", "O", "B-LOC"]])
+    made = [line.split() for line in repeated.lines(source, 10) if line.strip()]
+    assert [word for word, _ in made][:4] == ["Ada", "Lovelace", "saw", "Bath"]
+    again = [word for word, _ in made][4:8]
+    assert again[2] == "saw"
+    assert not {"Ada", "Lovelace", "Bath"} & set(again)
+    assert [word[0].isupper() for word in again] == [True, True, False, True]
+    assert len(made) == 10

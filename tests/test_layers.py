@@ -15,10 +15,10 @@ ROOT = Path(skipchain.__file__).parent
 # From the bottom up; a package may import from its own layer and those below. The families of
 # models are packages of their own.
 LAYERS = [
-    {"arrays", "errors", "extras", "growing", "kernels", "pretrained", "unfinished"},
+    {"arrays", "errors", "extras", "growing", "kernels", "pretrained", "unfinished", "watching"},
     {"checks", "memory", "learn", "parallel", "report", "schema"},
     {"corpus"},
-    {"io", "features", "edges", "metrics"},
+    {"io", "features", "edges", "metrics", "scratch"},
     {"annotators", "resources", "datasets", "chains"},
     {"lookup"},
     {
@@ -31,7 +31,10 @@ LAYERS = [
     {"models.chain"},
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
-    {"modelfile", "recipes", "assembly", "batches", "tagged", "tagged_file", "tagger", "warming"},
+    {
+        *("modelfile", "recipes", "assembly", "batches"),
+        *("label_columns", "tagged", "tagged_file", "tagged_output", "tagger", "warming"),
+    },
     {"cluster"},
     {"comparison", "induction", "selection"},
     {"reproduce"},

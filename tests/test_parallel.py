@@ -69,6 +69,36 @@ def test_blocks_inside_each_other_have_threads_of_their_own():
         assert workers.map(inner, range(4)) == [[0, 2, 4]] * 4
 
 
+def test_items_are_made_ahead_one_at_a_time_and_in_order():
+    made = []
+
+    def items():
+        for number in range(4):
+            made.append((number, threading.get_ident()))
+            yield number
+
+    for threads in (1, 2):
+        made.clear()
+        with Workers(threads) as workers:
+            for number in workers.ahead(items()):
+                assert len(made) <= number + 2
+        assert [number for number, _ in made] == list(range(4))
+        here = {ident == threading.get_ident() for _, ident in made}
+        assert here == {threads == 1}
+
+
+def test_a_failure_to_make_an_item_comes_where_the_item_would():
+    def items():
+        yield 1
+        raise ValueError("no second")
+
+    with Workers(2) as workers:
+        made = workers.ahead(items())
+        assert next(made) == 1
+        with pytest.raises(ValueError, match="no second"):
+            next(made)
+
+
 def test_work_goes_on_after_a_failure():
     def fail(number):
         raise ValueError(f"number {number}")

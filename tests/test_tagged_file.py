@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skipchain import CRF, HMM, MEMM, MoPMEMM, SkipchainError, Tagger
+from skipchain import CRF, HMM, MEMM, RBMCRF, Factored, MoPMEMM, SkipchainError, Tagger
 from skipchain import tagged_file as module
 from skipchain.datasets.harbour import harbour
 from skipchain.io.scanning import blocks
@@ -27,6 +27,8 @@ def models():
         "history": Tagger(MEMM("word\nhistory(lower)", epochs=1).fit(corpus), threads=2),
         "linked": Tagger(MoPMEMM(FEATURES).fit(corpus), threads=2),
         "hidden": Tagger(HMM("word").fit(corpus), threads=2),
+        "units": Tagger(RBMCRF("word", groups="2:0..1", epochs=1).fit(corpus), threads=2),
+        "factors": Tagger(Factored(CRF("word", epochs=1)).fit(corpus), threads=2),
     }
 
 
@@ -146,6 +148,25 @@ ASKED = {
     "posterior": {"decoder": "posterior"},
     "other scheme": {"to": "jsonl", "scheme": "bioes"},
 }
+
+
+@pytest.mark.parametrize("model", ["hidden", "units", "factors"])
+@pytest.mark.parametrize("name", ["conll", "no documents", "named", "conllu", "jsonl names", "text"])
+@pytest.mark.filterwarnings("ignore::skipchain.errors.SkipchainWarning")
+@pytest.mark.usefixtures("_tiny")
+def test_models_that_draw_samples_and_states_do_so_in_blocks_too(
+    models, name, model, tmp_path, monkeypatch
+):
+    test_blocks_give_the_bytes_of_the_whole(models, name, model, tmp_path, monkeypatch)
+    format, text = FILES[name]
+    (tmp_path / "again").write_text(text)
+    seen = []
+    monkeypatch.setattr(module, "HEAD", 4000)
+    models[model].tag_file(
+        tmp_path / "again", tmp_path / "more", format=format, watch=seen.append
+    )
+    marked = model != "factors" or name in ("conll", "named", "conllu", "jsonl names")
+    assert (len(seen) > 5) == marked
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,12 @@ AREAS = (
         ),
     ),
     Area(
+        "cluster",
+        "Clusters",
+        "Training on a Ray cluster; see [](../scale/cluster.md).",
+        packages=("skipchain.cluster",),
+    ),
+    Area(
         "modelfile",
         "Model files",
         "What is written and read, and the model that comes with the package; see "

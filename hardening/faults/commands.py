@@ -56,6 +56,13 @@ COMPARE = "in/train.conll --test in/test.conll --models crf,maxent --set epochs=
 TRAIN = "in/train.conll -q --epochs 10 --threads 1"
 COMMANDS = (
     _file("train", f"{TRAIN} -o out/names.skip", "names.skip", partial=True),
+    Command(
+        "train-scratch",
+        ("train", *TRAIN.split(), "--scratch", "out", "-o", "out/names.skip", "--overwrite"),
+        "names.skip",
+        {"names.skip": OLD},
+        partial=True,
+    ),
     _file("tag", "in/names.skip in/story.txt --threads 1 -q -o out/story.html", "story.html"),
     Command(
         "compare",

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from hardening.fuzz import blockwise
 from hardening.fuzz.samples import training_corpus
 from hardening.fuzz.tagging import LOADED, REFUSED
 from hardening.fuzz.texts import REGEXES, edited_text
@@ -67,6 +68,7 @@ TEXTS: dict[str, str] = {
     "brat": "T1\tPER 0 3\tAda\nT2\tLOC 13 17;18 22\tYork East\n"
     "R1\tlives Arg1:T1 Arg2:T2\n#1\tNote T1 x\n",
     "detect": "Ada B-PER\nslept O\n",
+    **blockwise.texts(),
 }
 CHARSETS = ("latin-1", "utf-16-be", "shift-jis", "iso2022-jp", "cp037", "utf-32", "hz", "rot13")
 BRAT_TEXT = "Ada lives in York, East.\n"
@@ -262,6 +264,11 @@ def _specification(path: Path, rng: Random) -> Any:
     return Specification.parse(_plain(path))
 
 
+def _in_blocks(kind: str) -> Callable[[Path, Random], Any]:
+    format = kind.removeprefix(blockwise.PREFIX)
+    return lambda path, rng: blockwise.tag_both_ways(path, rng, format)
+
+
 READERS: dict[str, Callable[[Path, Random], Any]] = {
     **{format: _read_as(format) for format in FILES},
     "detect": _read_as(None),
@@ -278,4 +285,5 @@ READERS: dict[str, Callable[[Path, Random], Any]] = {
     "groups": _groups,
     "factors": _factors,
     "specification": _specification,
+    **{kind: _in_blocks(kind) for kind in blockwise.texts()},
 }

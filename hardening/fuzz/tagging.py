@@ -118,7 +118,7 @@ def _check_prediction(corpus: Corpus, found: Any) -> None:
             raise WrongOutput(f"marginals sum to {sums.min()} … {sums.max()}")
     if found.confidences is not None:
         _check_probabilities("confidences", found.confidences, (len(found.spans),))
-    for best, own in zip(found.ranked or [], np.diff(corpus.sentences), strict=False):
+    for best, own in zip(found.nbest or [], np.diff(corpus.sentences), strict=False):
         _check_probabilities("probabilities of paths", best.probabilities, (len(best.paths),))
         if any(len(path) != own or (own and not 0 <= path.min() <= path.max() < len(best.names))
                for path in best.paths):  # fmt: skip

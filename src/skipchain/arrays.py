@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,62 @@ Labels = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 Arrays = dict[str, NDArray[Any]]
 """Arrays by name, as a file holds them."""
+Shape = tuple[int, ...]
 LARGEST_WEIGHT = 1e15
 """The size of a weight in a model file; sums of such weights stay finite."""
+
+
+class Room:
+    """Where large arrays are made: in memory, or wherever a subclass makes them.
+
+    >>> IN_MEMORY.copy(np.array([0.5]), np.float32)
+    array([0.5], dtype=float32)
+    """
+
+    nbytes = 0
+    """Bytes of what lies outside memory."""
+
+    def empty(self, shape: Shape, dtype: Any) -> NDArray[Any]:
+        """An array of whatever numbers."""
+        return np.empty(shape, dtype)
+
+    def zeros(self, shape: Shape, dtype: Any) -> NDArray[Any]:
+        """An array of zeros."""
+        return np.zeros(shape, dtype)
+
+    def table(self, shape: Shape, dtype: Any) -> NDArray[Any]:
+        """An array of zeros that will be read and written all over, not from end to end."""
+        return self.zeros(shape, dtype)
+
+    def release(self) -> None:
+        """Hold no more than must be, before work of another kind."""
+
+    def settle(self) -> None:
+        """Keep to what may be held, now that a part of the work is done."""
+
+    def copy(self, array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        """The numbers of an array in one of another type."""
+        made = self.empty(array.shape, dtype)
+        made[...] = array
+        return made
+
+
+IN_MEMORY = Room()
+
+
+PART = 1 << 20  # numbers
+
+
+def parts_of(array: NDArray[Any]) -> Iterator[slice]:
+    """Its rows in parts of about `PART` numbers, for what makes further arrays of them.
+
+    >>> list(parts_of(np.zeros((3, PART // 2))))
+    [slice(0, 2, None), slice(2, 4, None)]
+    """
+    width = max(1, int(np.prod(array.shape[1:])))
+    size = max(1, PART // width)
+    for first in range(0, len(array), size):
+        yield slice(first, first + size)
 
 
 def offsets_of(lengths: Iterable[int] | Ints) -> Ints:

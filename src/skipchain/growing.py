@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+LINE = 64  # bytes that come from memory together
 
 
 class Growing:
@@ -19,7 +22,7 @@ class Growing:
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self._all = np.zeros((16, *shape), dtype)
+        self._all = _aligned_zeros((16, *shape), np.dtype(dtype))
         self._size = 0
 
     def __len__(self) -> int:
@@ -29,6 +32,14 @@ class Growing:
     def array(self) -> NDArray[Any]:
         """The rows so far."""
         return self._all[: self._size]
+
+    def beginning(self, size: int) -> Growing:
+        """Another with the first rows, which may grow by itself, and has room for as many."""
+        other = Growing(self._all.shape[1:], self._all.dtype)
+        other.add_zeros(len(self._all))
+        other._size = size
+        other._all[:size] = self._all[:size]
+        return other
 
     def add(self, rows: NDArray[Any]) -> int:
         """Add rows; returns the place of the first."""
@@ -40,7 +51,18 @@ class Growing:
         """Add rows of zeros; returns the place of the first."""
         first, self._size = self._size, self._size + count
         if self._size > len(self._all):
-            larger = np.zeros((max(self._size, 2 * first), *self._all.shape[1:]), self._all.dtype)
+            shape = max(self._size, 2 * first), *self._all.shape[1:]
+            larger = _aligned_zeros(shape, self._all.dtype)
             larger[:first] = self._all[:first]
             self._all = larger
         return first
+
+
+def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that begin with a line of the processor's cache, so that rows lie in fewer of them."""
+    if dtype.hasobject:
+        return np.zeros(shape, dtype)
+    size = prod(shape) * dtype.itemsize
+    room = np.zeros(size + LINE, np.uint8)
+    begin = -room.ctypes.data % LINE
+    return room[begin : begin + size].view(dtype).reshape(shape)

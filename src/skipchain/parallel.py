@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from skipchain.arrays import Ints
 from skipchain.checks import check_integer
 from skipchain.kernels.kernel import is_interpreted
+from skipchain.watching import counted
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -55,8 +56,8 @@ class Workers:
         """The function of each item, in order."""
         items = list(items)
         if self.threads == 1 or len(items) < 2 or is_interpreted():  # which few words are
-            return [function(item) for item in items]
-        return list(self._threads().map(function, items))
+            return [function(item) for item in counted(items, len(items))]
+        return list(counted(self._threads().map(function, items), len(items)))
 
     def stream(
         self, function: Callable[[Input], Output], items: Iterable[Input]
@@ -88,6 +89,25 @@ class Workers:
                 future.cancel()
         if failure is not None:
             raise failure
+
+    def ahead(self, items: Iterable[Output]) -> Iterator[Output]:
+        """The items, each made in a thread while the one before it is used.
+
+        >>> with Workers(2) as workers:
+        ...     list(workers.ahead(number * number for number in range(3)))
+        [0, 1, 4]
+        """
+        if self.threads == 1 or is_interpreted():
+            yield from items
+            return
+        source, end = iter(items), object()
+        begun: Future[Any] = self._threads().submit(next, source, end)
+        try:
+            while (item := begun.result()) is not end:
+                begun = self._threads().submit(next, source, end)
+                yield item
+        finally:
+            wait([begun])
 
     def _threads(self) -> ThreadPoolExecutor:
         """The pool, taken when it is first needed."""

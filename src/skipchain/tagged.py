@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from textwrap import shorten
@@ -16,6 +15,7 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.corpus import plural
 from skipchain.corpus.schemes import Spans
+from skipchain.errors import ParameterError
 from skipchain.models.base.model import BEAM, AnyModel
 from skipchain.models.base.output_labels import RankedLabels
 from skipchain.report import notebook
@@ -114,7 +114,7 @@ class Prediction:
     spans: Spans | None = None
     confidences: Floats | None = None  # [K], one per span
     marginals: Floats | None = None  # [N, L]
-    ranked: list[RankedLabels] | None = None  # one per sentence
+    nbest: list[RankedLabels] | None = None  # one per sentence
     unknown: int = 0
 
     @property
@@ -124,6 +124,18 @@ class Prediction:
         number = {label: k for k, label in enumerate(self.labels)}
         known = np.array([number.get(value, -1) for value in column.values], np.int32)
         return known[column.codes]
+
+    def nbest_labels(self, rank: int) -> Column:
+        """The labels of the rank-th best labelling of each sentence (of the last, where fewer).
+
+        The best is 0; n-best labellings must have been asked for (``predict(corpus, nbest=2)``).
+        """
+        if self.nbest is None:
+            raise ParameterError("no n-best labellings were asked for: predict(corpus, nbest=2)")
+        if not self.nbest:
+            return Column.encode([])
+        paths = [best.paths[min(rank, len(best) - 1)] for best in self.nbest]
+        return Column(frozen(np.concatenate(paths).astype(np.int32)), self.nbest[0].names)
 
     def __repr__(self) -> str:
         return f"Prediction({', '.join([repr(self.corpus), *self._parts()])})"
@@ -137,7 +149,7 @@ class Prediction:
         parts = [] if self.spans is None else [plural(len(self.spans), "span")]
         for name in ("confidences", "marginals"):
             parts += [name] if getattr(self, name) is not None else []
-        return [*parts, *(["n-best labellings"] if self.ranked is not None else [])]
+        return [*parts, *(["n-best labellings"] if self.nbest is not None else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +191,6 @@ def in_their_place(labelled: Corpus, source: Corpus) -> Corpus:
     names = dict.fromkeys([*order, *labelled.columns])
     columns = {name: labelled.columns[name] for name in names}
     return replace(labelled, columns=columns)
-
-
-def alternative_labels(ranked: Sequence[RankedLabels], rank: int) -> Column:
-    """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
-    if not ranked:
-        return Column.encode([])
-    paths = [best.paths[min(rank, len(best) - 1)] for best in ranked]
-    return Column(frozen(np.concatenate(paths).astype(np.int32)), ranked[0].names)
 
 
 def tagged_texts(found: Prediction) -> list[TaggedText]:

@@ -15,7 +15,7 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.errors import ReadError, SkipchainError, SkipchainWarning
 from skipchain.io.columns.reading import Reading
-from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK
+from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK, closed
 from skipchain.io.conll import is_marker
 from skipchain.io.files import STDIO, atomic_write, check_text
 from skipchain.io.formats import format_of_text, parse_text
@@ -30,6 +30,7 @@ from skipchain.io.scanning.blocks import (
 )
 from skipchain.io.scanning.scan import HEAD, BlockReader, NeedsWhole, format_of_head
 from skipchain.io.unpack import TooLargeError, describe_size
+from skipchain.label_columns import LOOK, options_that_keep
 from skipchain.parallel import Workers
 from skipchain.tagged import Prediction, Question, in_their_place
 from skipchain.tagged_output import (
@@ -40,6 +41,7 @@ from skipchain.tagged_output import (
     block_writer,
     write_tagged,
 )
+from skipchain.watching import unwatched
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
@@ -138,16 +140,28 @@ class TextFileTagger:
     def _run(self, *, in_blocks: bool) -> Reading:
         with open_text(self.source, self.charset, self.max_bytes) as file:
             small = file.fill(HEAD)
+            own = self._keeping(file)
             if in_blocks and not small:
                 format = self.format or format_of_head(file)
-                stream = self._stream(file, format)
+                stream = own._stream(file, format)
                 if stream is not None:
                     stream.labeller = self.labeller
-                    return self._write(file, stream)
+                    return own._write(file, stream)
             if self.labeller is not None and not small:
                 told = f"{file.path}: it is labelled as a whole, and so by this process alone"
                 warnings.warn(told, SkipchainWarning, stacklevel=2)
-            return self._run_whole(file)
+            return own._run_whole(file)
+
+    def _keeping(self, file: TextFile) -> TextFileTagger:
+        """The same where no column stays; else it reads the file so that the column does."""
+        if self.options:
+            return self
+        try:
+            format = self.format or format_of_head(file)
+        except ReadError:  # which is told when all is read
+            return self
+        kept = options_that_keep(bytes(file.data[:LOOK]), file.path, format, self.tagger.model)
+        return self if kept is None else replace(self, options=kept)
 
     @property
     def _columns(self) -> Sequence[str] | None:
@@ -157,7 +171,7 @@ class TextFileTagger:
         """What labels the blocks of the file; None where it must be labelled as a whole."""
         model, writer = self.tagger.model, block_writer(self.question.to)
         if writer is None:
-            self._tell_whole(file, f"{self.question.to} is written as a whole; write jsonl")
+            self._tell_whole(file, f"{self.question.to} is written at once; write jsonl")
             return None
         head = bytes(file.data[: file.data.rfind(b"\n") + 1])
         lines = None
@@ -174,7 +188,7 @@ class TextFileTagger:
             borders = BORDERS["conll"]["sentence"] if apart else documents
             return BlockTagger(self.tagger, self.alone, reader, borders, size, lines=lines, **ends)
         if not model.labels_documents_apart:
-            self._tell_whole(file, f"a {model.kind} may look at all of it")
+            self._tell_whole(file, f"a {model.kind} may look at all of it; tag it in parts")
             return None
         reader = BlockReader.of(file, format, self.options, sentences=apart)
         if reader.borders is None:
@@ -188,7 +202,7 @@ class TextFileTagger:
             return
         warnings.warn(
             f"{file.path}: more than {describe_size(LARGE)}, and all of it is held in memory, up "
-            f"to --max-bytes: {reason}, or cut the file in parts",
+            f"to --max-bytes: {reason}",
             SkipchainWarning,
             stacklevel=2,
         )
@@ -225,7 +239,8 @@ class TextFileTagger:
         began, direct = time.perf_counter(), not is_stored(self.target, new=True)
         blocks = file.blocks(stream.borders, Size(stream.size))
         stream.charset = file.charset
-        with atomic_write(self.target, overwrite=self.overwrite, binary=True) as out:
+        target = atomic_write(self.target, overwrite=self.overwrite, binary=True)
+        with target as out, unwatched():  # what is told is how much of the file is done
             for piece in stream.pieces(blocks):
                 out.write(piece)
                 if direct:
@@ -268,8 +283,8 @@ def answered(
 class LabelledBlock:
     """A block with labels: as lines, where these are ready, or as a prediction to be written.
 
-    ``documents`` begin behind its first token; ``begins`` says that one begins with that token,
-    ``ends`` that one begins behind the last.
+    ``block`` says where it stands, without its data. ``documents`` begin behind its first token;
+    ``begins`` says that one begins with that token, ``ends`` that one begins behind the last.
     """
 
     block: TextBlock
@@ -321,12 +336,15 @@ class BlockTagger:
         yield self._written(self._label_first(next(blocks)))
         if isinstance(self.writer, ColumnWriter) and self.writer.separator != " ":
             self.lines = None  # which writes others
+        for part in self._behind_first(blocks):
+            yield self._written(part)
+
+    def _behind_first(self, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
+        if self.labeller is not None:
+            yield from self.labeller.labelled(self, blocks)
+            return
         with Workers(self.tagger.threads) as workers:
-            found = workers.stream(self.label, blocks)
-            if self.labeller is not None:
-                found = self.labeller.labelled(self, blocks)
-            for part in found:
-                yield self._written(part)
+            yield from workers.stream(self.label, blocks)
 
     def _label_first(self, block: TextBlock) -> LabelledBlock:
         if self.lines is not None and (quick := self._quick(block)) is not None:
@@ -345,12 +363,12 @@ class BlockTagger:
     def _quick(self, block: TextBlock) -> LabelledBlock | None:
         """A block of tidy columns with labels."""
         assert self.lines is not None
-        found = self.lines.tag(block.data)
+        found = self.lines.tag(closed(block.data))
         if found is None:
             return None
         places, tokens = found.documents, found.tokens
         marks = len(places - {0, tokens}), 0 in places, tokens in places
-        return LabelledBlock(block, found.sentences, tokens, *marks, lines=found.lines)
+        return LabelledBlock(block.place, found.sentences, tokens, *marks, lines=found.lines)
 
     def label(self, block: TextBlock) -> LabelledBlock:
         """A block behind the first with labels."""
@@ -369,7 +387,7 @@ class BlockTagger:
         sizes = len(corpus), corpus.n_tokens, corpus.n_documents - 1
         with self._naming(block):
             found = answered(tagger, corpus, self.question)
-        return LabelledBlock(block, *sizes, begins, ends, found)
+        return LabelledBlock(block.place, *sizes, begins, ends, found)
 
     def _written(self, part: LabelledBlock) -> bytes:
         """A block as it is written; it is counted."""

@@ -27,7 +27,7 @@ from skipchain.io.files import write_text
 from skipchain.io.inline import format_inline
 from skipchain.io.jsonl import links_from
 from skipchain.io.opennlp import format_opennlp
-from skipchain.tagged import Prediction, alternative_labels
+from skipchain.tagged import Prediction
 
 AT_ONCE = ("brat", "html")
 """Formats that are written when all has been labelled."""
@@ -262,7 +262,7 @@ WRITERS: dict[str, Callable[[], BlockWriter]] = {
 
 def depth_for(found: Prediction, known: int, place: Place) -> int:
     """How many labellings are shown: as many as the sentence has that has most, in all blocks."""
-    deepest = max((len(ranked) for ranked in found.ranked or ()), default=0)
+    deepest = max((len(ranked) for ranked in found.nbest or ()), default=0)
     if place.number == 0:
         return deepest
     if deepest > known:
@@ -282,12 +282,12 @@ def with_answers(found: Prediction, depth: int) -> Corpus:
         corpus = corpus.with_column(
             "probability", Column.encode([f"{p:.4f}" for p in probabilities])
         )
-    if found.ranked is not None:
+    if found.nbest is not None:
         for rank in range(1, depth):
-            labels = alternative_labels(found.ranked, rank)
+            labels = found.nbest_labels(rank)
             corpus = corpus.with_column(f"label_{rank + 1}", labels)
         notes = dict(corpus.notes)
-        for first, ranked in zip(corpus.sentences.tolist(), found.ranked, strict=False):
+        for first, ranked in zip(corpus.sentences.tolist(), found.nbest, strict=False):
             shown = " ".join(f"{p:.6f}" for p in ranked.probabilities)
             notes[first] = (*notes.get(first, ()), f"# probabilities of labellings: {shown}")
         corpus = replace(corpus, notes=notes)
@@ -304,9 +304,9 @@ def records_of(
     documents = _document_of_sentence(corpus, place, names)
     bases = _document_starts(corpus)
     alternatives = []
-    if found.ranked is not None:
-        deepest = max((len(ranked) for ranked in found.ranked), default=0)
-        alternatives = [alternative_labels(found.ranked, rank).tolist() for rank in range(deepest)]
+    if found.nbest is not None:
+        deepest = max((len(ranked) for ranked in found.nbest), default=0)
+        alternatives = [found.nbest_labels(rank).tolist() for rank in range(deepest)]
     records = []
     for number, (first, last) in enumerate(pairwise(corpus.sentences.tolist())):
         record: dict[str, Any] = {"tokens": words[first:last], "labels": labels[first:last]}
@@ -320,10 +320,10 @@ def records_of(
                 {label: round(p, 6) for label, p in zip(found.labels, row, strict=True)}
                 for row in found.marginals[first:last].tolist()
             ]
-        if found.ranked is not None:
+        if found.nbest is not None:
             record["nbest"] = [
                 {"probability": round(float(p), 6), "labels": alternatives[rank][first:last]}
-                for rank, p in enumerate(found.ranked[number].probabilities)
+                for rank, p in enumerate(found.nbest[number].probabilities)
             ]
         record |= links_from(corpus, number, number + 1, bases[number])
         if documents is not None:

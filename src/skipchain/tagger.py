@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from skipchain.batches import BATCH, Batch, batches, check_stream, named_error
 from skipchain.checks import check_integer
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import NO_SCHEME
-from skipchain.errors import ParameterError, SkipchainError
+from skipchain.errors import ParameterError, SkipchainError, SkipchainWarning
 from skipchain.features.views import UserView
 from skipchain.io.charsets import UTF8, check_charset
 from skipchain.io.columns.reading import Reading
@@ -26,16 +27,10 @@ from skipchain.modelfile import load_model, save
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.inputs import Input, as_input, count_tokens
 from skipchain.models.base.model import BEAM, MAX_NBEST, AnyModel, Explained, Model
-from skipchain.models.base.output_labels import RankedLabels
 from skipchain.parallel import Workers
-from skipchain.tagged import (
-    Fields,
-    Prediction,
-    Question,
-    TaggedText,
-    alternative_labels,
-    tagged_texts,
-)
+from skipchain.tagged import Fields, Prediction, Question, TaggedText, tagged_texts
+
+FEW_WORDS = 3  # texts of one word each, from which on they may be the words of one text
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
@@ -107,12 +102,15 @@ class Tagger:
     def tag(self, text: Any, *, decoder: str | None = None, beam: int = BEAM) -> Any:
         """Tokenise and tag running text, or a list of texts; an empty text has no tokens.
 
-        Each string of a list is a text of its own; words that belong together are for `predict`.
+        Each string of a list is a text of its own; words that belong together are for `predict`,
+        and a warning says so where all look like words.
         """
         if isinstance(text, (list, tuple)):
             for number, one in enumerate(text):
                 _check_text(one, f"text {number}: ")
-            return list(self.pipe(text, decoder=decoder, beam=beam))
+            found = list(self.pipe(text, decoder=decoder, beam=beam))
+            _warn_of_words(text, found)
+            return found
         _check_text(text)
         return self._tag_texts([text], decoder, beam)[0]
 
@@ -243,9 +241,11 @@ class Tagger:
         It is done in blocks of whole documents (sentences, where the model looks no further or the
         file marks none), each written when it is labelled: the memory that it takes does not grow
         with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
-        that cannot be cut. ``told`` is told how the file is read before it is labelled, without
-        the sizes where these are not known yet, and ``watch`` how much is done. A ``labeller``,
-        such as `skipchain.cluster.ClusterLabeller`, labels blocks in the place of threads.
+        that cannot be cut. Of models that draw samples each document is labelled as it would be by
+        itself, as `tag` does with a text. ``told`` is told how the file is read before it is
+        labelled, without the sizes where these are not known yet, and ``watch`` how much is done. A
+        ``labeller``, such as `skipchain.cluster.ClusterLabeller`, labels blocks in the place of
+        threads.
 
         Much text in columns is labelled as the bytes that it is, without a corpus being made, where
         the model is a chain whose labels depend on words, their neighbours and the label before.
@@ -283,11 +283,18 @@ class Tagger:
                 told(reading)
             write_tagged(answered(self, corpus, question), target, to, overwrite=overwrite)
             return reading
-        alone, files = Tagger(self.model, 1), (source, target)
+        tagger = self.by_documents
+        files = tagger, Tagger(tagger.model, 1), source, target, question
         how_read = (format, options, charset, max_bytes)
-        return TextFileTagger(
-            self, alone, *files, question, *how_read, overwrite, watch, told, labeller
-        ).run()
+        return TextFileTagger(*files, *how_read, overwrite, watch, told, labeller).run()
+
+    @property
+    def by_documents(self) -> Tagger:
+        """The tagger of the model that labels each document as it does one alone, if it can."""
+        model = self.model
+        if model.labels_documents_apart or model.apart is None:
+            return self
+        return Tagger(model.apart, self.threads)
 
     def answer(
         self, corpus: Corpus, question: Question, forced: Sequence[str | None] | None = None
@@ -450,10 +457,6 @@ class Tagger:
             return None
         return Tagger(chain, self.threads)
 
-    def alternatives(self, corpus: Corpus, ranked: Sequence[RankedLabels], rank: int) -> Column:
-        """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
-        return alternative_labels(ranked, rank)
-
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""
         save(self.model, path, overwrite=overwrite)
@@ -469,6 +472,15 @@ def _check_text(text: Any, where: str = "") -> None:
     elif isinstance(text, Iterable) and not isinstance(text, (bytes, Corpus)):
         advice = "pipe takes what can be gone through"
     raise ParameterError(f"{where}tag takes a string, got {type(text).__name__}; {advice}")
+
+
+def _warn_of_words(texts: Sequence[str], found: Sequence[Any]) -> None:
+    """Warn of texts that look like the words of one."""
+    if len(texts) >= FEW_WORDS and all(len(own.tokens) < 2 for own in found):
+        listed = ", ".join(map(repr, texts[:FEW_WORDS]))
+        told = f"each of the {len(texts):,} texts is one word ({listed} …), labelled by itself"
+        advice = "words of one sentence go together: predict(Corpus.of([words])), or one string"
+        warnings.warn(f"{told}; {advice}", SkipchainWarning, stacklevel=3)
 
 
 def _check_question(token: Any, labels: Any, sentence: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from skipchain import Corpus
+from skipchain.chains import online
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
 from skipchain.chains.margins import RUN, MarginUpdates
@@ -246,6 +247,45 @@ def test_margin_updates_equal_the_plain_ones(update, templates):
     order = np.random.default_rng(4).permutation(8)
     wanted = plain_updates(data, 3, order, update, 0.7)
     np.testing.assert_allclose(learner.vector(), wanted, atol=1e-4)
+
+
+@TEMPLATES
+@pytest.mark.parametrize("form", [{}, {"local": True}, {"order": 2}, {"adaptive": True}])
+def test_features_listed_ahead_in_a_thread_change_no_bit(templates, form, monkeypatch):
+    data = draw(7, [5, 1, 4, 0, LONG_CHAIN + 9, 3] * 6, templates=templates)
+    settings = {"dropout": 0.5, "bundle_dropout": 0.2, "l2": 0.3, **form}
+    whole = StochasticLikelihood(data, 3, **settings)
+    monkeypatch.setattr(online, "DRAWN", 300)
+    with Workers(2) as workers:
+        ahead = StochasticLikelihood(data, 3, workers=workers, **settings)
+        for _ in range(2):
+            assert ahead.epoch(0.05) == whole.epoch(0.05)
+    np.testing.assert_array_equal(ahead.vector(), whole.vector())
+
+
+def test_an_interrupted_pass_leaves_weights_as_they_are_meant(monkeypatch):
+    monkeypatch.setattr(online, "DRAWN", 60)
+    data = draw(7, [5, 1, 4] * 8, templates=PLAIN)
+
+    def cut(learner, error):
+        """Let the passes of a learner end after the first run of chains."""
+        draw_all = learner._drawer.draw
+
+        def draw_first(*arguments):
+            yield next(draw_all(*arguments))
+            if error is not None:
+                raise error
+
+        monkeypatch.setattr(learner._drawer, "draw", draw_first)
+
+    interrupted, ended = (StochasticLikelihood(data, 3, l2=50.0) for _ in range(2))
+    cut(interrupted, KeyboardInterrupt())
+    cut(ended, None)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.epoch(0.05)
+    ended.epoch(0.05)
+    assert ended.vector().any()
+    np.testing.assert_array_equal(interrupted.vector(), ended.vector())
 
 
 def test_without_boundaries_their_scores_stay_zero():

@@ -7,6 +7,7 @@ in neither fails the first test.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -39,6 +40,7 @@ NAMED = {
     "--plot draws hidden units", "is not learnt by a solver", "--force needs labels in the input",
     "--set {text}: {name} needs", "both have a setting", "takes a size such as", "--map takes",
     "name a file that ends so", "it is closed; name a file with -o", "takes whole numbers with",
+    "--separator takes", "one file is written; name one of them",
     # parts of a command that is put together elsewhere, and what is no error
     "--auto tries several settings, and --start belongs to one", "The search: the settings of",
     "--auto trains many models, and a checkpoint is of one",
@@ -165,6 +167,13 @@ def test_a_budget_needs_a_search(here, fails, works):
     works(*given, "--auto")
 
 
+@advice("--auto tries many models in memory, and --scratch is for more data than it holds")
+def test_a_search_is_in_memory(here, fails, works):
+    given = (*TRAIN, "--features", "word", "--scratch", ".")
+    fails("leave one out", *given, "--auto")
+    works(*given)
+
+
 @advice("--checkpoint-every says how often; give --checkpoint FILE, too")
 def test_how_often_needs_a_checkpoint(here, fails, works):
     given = (*TRAIN, "--checkpoint-every", "1")
@@ -224,8 +233,8 @@ READ = "skipchain.io.formats.read_told"
           "word"), READ, "--set min_count=2"),
         (("induce", "train.conll", "--from", "word", "-o", "t", "--overwrite", "--rounds", "1",
           "--model", "maxent:epochs=1"), READ, "--longest 2 --set min_count=2"),
-        (("brown", "words.txt", "-o", "b.txt", "--overwrite", "-c", "3"), READ,
-         "--min-count 6"),
+        (("brown", "words.txt", "-o", "b.txt", "--overwrite", "-c", "3"),
+         "skipchain.resources.bigrams.Bigrams.count", "--min-count 6"),
         (("ngrams", "count", "words.txt", "-o", "counts", "--overwrite", "--orders", "2"),
          "skipchain.resources.ngrams.NgramStore.count", "--memory 200MB"),
         (("reproduce", "toy1"), "skipchain.reproduce.reproduce", "--quick"),
@@ -253,6 +262,44 @@ def test_too_little_memory(here, fails, works, monkeypatch, command, patched, op
     if command[0] == "reproduce":
         command = ("reproduce",)  # the list of tables; measuring them is for other tests
     works(*command, *option.split())
+
+
+COUNT = ("ngrams", "count", "words.txt", "-o", "counts", "--overwrite", "--orders", "2")
+
+
+@advice("give the database more (--memory, memory=)")
+def test_too_little_memory_for_the_database(here, fails, works):
+    pytest.importorskip("duckdb")
+    fails("too little memory to count in", *COUNT, "--memory", "1KB")
+    works(*COUNT, "--memory", "100MB")
+
+
+@advice("name a folder with more room for what is counted meanwhile (--scratch, scratch=)")
+def test_a_full_scratch_disk(here, fails, works, monkeypatch):
+    pytest.importorskip("duckdb")
+
+    def full(counter, *_):
+        raise OSError(errno.ENOSPC, "No space left on device", str(counter.folder / "a"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("skipchain.resources.ngrams.counting.NgramCounter.write", full)
+        fails("name a folder with more room", *COUNT)
+    (here / "roomy").mkdir()
+    works(*COUNT, "--scratch", "roomy")
+
+
+@pytest.mark.slow
+@advice("--workers are those of a cluster; name one, as --cluster auto")
+def test_workers_need_a_cluster(here, fails, works):
+    ray = pytest.importorskip("ray")
+    pytest.importorskip("duckdb")
+    fails("name one, as --cluster auto", *COUNT, "--workers", "1")
+    fails("name one, as --cluster auto", "brown", "words.txt", "-o", "b.txt", "--workers", "1")
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        works(*COUNT, "--workers", "1", "--cluster", "auto")
+    finally:
+        ray.shutdown()
 
 
 # Columns and labels ------------------------------------------------------------------------------
@@ -434,6 +481,42 @@ def test_a_format_that_nothing_tells(here, fails, works):
     works("tag", "m.skip", "unknown.dat", "--from", "text")
     fails("--from or --to", "convert", "train.conll", "c.dat")
     works("convert", "train.conll", "c.dat", "--to", "jsonl")
+
+
+@advice("in a fraction of the time: --decoder viterbi")
+def test_one_document_that_is_very_long(here, works):
+    (here / "long.conll").write_text("Ada\nslept\n.\n\n" * 6500)
+    told = works("tag", "long.conll", "-o", "tagged.conll")
+    assert "labels will depend on each other across all of it" in told
+    option = re.search(r"--decoder viterbi", told)[0]
+    told = works("tag", "long.conll", "-o", "tagged.conll", "--overwrite", *option.split())
+    assert "across all of it" not in told
+
+
+@advice("-o OUT.jsonl")
+def test_a_file_to_write_that_is_not_named(here, fails, works):
+    err = fails("where is train.conll to be written", "convert", "train.conll")
+    works(re.search(r"skipchain convert .*", err)[0])
+    assert (here / "OUT.jsonl").exists()
+
+
+@advice("one with commas or semicolons is csv (--from csv)")
+def test_a_column_file_with_semicolons(here, fails, works):
+    (here / "a.conll").write_text("Ada;B-PER\nran;O\n")
+    given = ("convert", "a.conll", "-", "--separator", "semicolon")
+    fails("(--from csv)", *given, "--from", "conll")
+    works(*given, "--from", "csv")
+
+
+@advice("fit: --columns {columns}", "fit: --label {meant}")
+def test_labels_of_another_column(here, fails, works):
+    rows = "1\tAda\t_\tPROPN\tNNP\t_\t_\t_\t_\t_\n2\tran\t_\tVERB\tVBD\t_\t_\t_\t_\t_\n\n"
+    (here / "ud.conllu").write_text(rows * 9)
+    (here / "both.conll").write_text("Ada NNP B-PER\nran VBD O\n\n" * 9)
+    works("train", "ud.conllu", "--label", "xpos", "-o", "x.skip", *QUICK)
+    for file, option in (("ud.conllu", "--label"), ("both.conll", "--columns")):
+        err = fails(f"fit: {option}", "eval", "x.skip", file)
+        works("eval", "x.skip", file, *re.search(r"fit: (.*)", err)[1].split())
 
 
 @advice("{path} exists already; use --overwrite")

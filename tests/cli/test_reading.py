@@ -151,6 +151,28 @@ def test_headers_have_many_names(header):
     assert list(corpus.columns) == ["sent_id", "word", "label"]
 
 
+def test_a_column_of_numbers_by_another_name_ends_sentences(tmp_path, run):
+    rows = "".join(f"{k}\tKirchgasse\tstreet\n{k}\t{9 * k}\tnumber\n" for k in range(40))
+    file = write(tmp_path, "a.tsv", "address_id\ttoken\tfield\n" + rows)
+    corpus = skipchain.read(file)
+    assert (len(corpus), corpus.scheme) == (40, "bare")
+    _, out, err = run("convert", file, "-")
+    assert "40 sentences, 80 tokens" in err
+    assert "columns sent_id, word, label, by the header row 'address_id', 'token', 'field'" in err
+    assert out.startswith("address_id\ttoken\tfield\n0\tKirchgasse\tstreet\n")
+    other = write(tmp_path, "b.tsv", "adresse\ttoken\tfield\n" + rows)
+    _, _, err = run("convert", other, "-")
+    assert "all 80 tokens are one sentence" in err
+    assert "is it 'adresse'? then say --columns sent_id,word,label" in err
+
+
+def test_a_list_of_objects_is_no_json_lines(tmp_path, run):
+    file = write(tmp_path, "a.json", '[{"data": {"text": "Ada slept."}}]')
+    code, _, err = run("convert", file, "-")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "a.json:1: this is a list of JSON objects; one object a line is wanted" in err
+
+
 def test_documents_have_many_names():
     for name in ("docId", "DocumentID", "doc_no", "file_id", "article-id"):
         corpus = parse_csv(f"{name},word,label\n{NUMBERED}")
@@ -269,6 +291,68 @@ def test_lists_in_cells_are_refused(tmp_path):
         row = f"1,{rows}" if header.startswith("sentence") else rows
         with pytest.raises(ReadError, match=r"the words are lists .*one token a row is wanted"):
             skipchain.read(write(tmp_path, "a.csv", header + row * 3))
+
+
+def test_a_text_a_row_is_refused(tmp_path, run, model):
+    rows = "".join(f"Ada left Rome on day {k}.\n" for k in range(20))
+    for header in ("", "text\n"):
+        file = write(tmp_path, "a.csv", header + rows)
+        code, out, err = run("tag", model, file)
+        assert (code, out) == (2, "")
+        assert "the words are texts ('Ada left Rome on day 0.'); one token a row is wanted" in err
+    numbered = "id,text\n" + "".join(f"{k},{row}\n" for k, row in enumerate(rows.split("\n")[:-1]))
+    with pytest.raises(ReadError, match="the words are texts"):
+        skipchain.read(write(tmp_path, "b.csv", numbered))
+
+
+def test_one_column_may_have_a_name(tmp_path, run, model):
+    for name in ("word", "Token", "tokens"):
+        for file in ("a.csv", "a.tsv"):
+            source = write(tmp_path, file, f"{name}\nAda\nslept\n")
+            code, out, err = run("tag", model, source)
+            assert (code, out.split()) == (0, ["Ada", "B-PER", "slept", "O"]), err
+            assert f"columns word, by the header row {name!r}" in err
+    assert parse_csv("Ada\nword\n").words.tolist() == ["Ada", "word"]
+    assert parse_conll("word\nAda\n").words.tolist() == ["word", "Ada"]
+
+
+def test_tabs_and_spaces_may_be_mixed(tmp_path, run):
+    text = "Ada\tB-PER\nslept O\n. O\n\nBo B-PER\nleft\tO\n"
+    for name in ("a.conll", "a.txt", "a.tsv"):
+        corpus = skipchain.read(write(tmp_path, name, text))
+        assert corpus.words.tolist() == ["Ada", "slept", ".", "Bo", "left"]
+        assert corpus.spans().tolist() == [(0, 1, "PER"), (3, 4, "PER")]
+    with pytest.raises(ReadError, match=r"a\.tsv:2: 1 column, but the first line has 2; is a tab"):
+        skipchain.read(write(tmp_path, "a.tsv", "New York\tB-LOC\nis O\n"))
+
+
+def test_separators_have_names(tmp_path, run):
+    semicolons = write(tmp_path, "a.txt", "Ada;B-PER\nran;O\n")
+    spaced = write(tmp_path, "b.conll", "Ada x\tB-PER\nran y\tO\n")
+    for given in ((), ("--separator", "semicolon"), ("--separator", ";")):
+        assert run("convert", semicolons, "-", *given)[1] == "Ada B-PER\nran O\n\n"
+    code, out, _ = run("convert", spaced, "-", "--separator", "space", "--columns", "word,_,label")
+    assert (code, out) == (0, "Ada B-PER\nran O\n\n")
+    code, _, err = run("convert", semicolons, "-", "--separator", "blank")
+    assert code == 2
+    assert "--separator takes tab, space, comma, semicolon or the character itself" in err
+    code, _, err = run("convert", spaced, "-", "--separator", "comma", "--from", "conll")
+    assert "not ','; one with commas or semicolons is csv (--from csv)" in err
+    with pytest.raises(ReadError, match="neither the ending nor the content tells"):
+        skipchain.read(write(tmp_path, "c.dat", "First, he slept\nthen, he ran on\n"))
+
+
+def test_every_command_takes_a_separator(tmp_path, run, model):
+    file = write(tmp_path, "a.txt", "Ada;B-PER\nran;O\n\n" * 9)
+    how = ("--separator", "semicolon")
+    for command in (
+        ("train", file, "-o", tmp_path / "m.skip", "--set", "epochs=1"),
+        ("eval", model, file), ("compare", file, "--test", file, "--models", "hmm"),
+        ("tag", model, file), ("convert", file, tmp_path / "b.jsonl"),
+        ("explain", model, "--file", file, "--sentence", "0", "--token", "Ada"),
+    ):  # fmt: skip
+        code, _, err = run(*command, *how)
+        assert code == 0, (command, err)
 
 
 def test_a_sentence_a_row_is_refused(tmp_path):
@@ -415,3 +499,16 @@ def test_where_labels_would_be_is_said_by_format(tmp_path, run, name, text, advi
     code, _, err = run("train", file, "-o", tmp_path / "m.skip", "--quiet")
     assert code == 2
     assert advice in err
+
+
+# Where it goes --------------------------------------------------------------------------------
+
+
+def test_a_file_to_write_may_be_named_with_an_option(run, tmp_path):
+    source = tmp_path / "a.conll"
+    source.write_text("Ada B-PER\nran O\n")
+    assert run("convert", source, "-o", tmp_path / "b.jsonl")[0] == 0
+    assert (tmp_path / "b.jsonl").exists()
+    assert run("convert", source, "-o", "-")[1] == "Ada B-PER\nran O\n\n"
+    code, _, err = run("convert", source, tmp_path / "c.jsonl", "-o", tmp_path / "d.jsonl")
+    assert (code, "one file is written; name one of them" in err) == (2, True)

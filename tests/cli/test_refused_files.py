@@ -148,9 +148,6 @@ def test_every_command_that_reads_a_corpus_has_the_limit(name):
         ("train", "FILE", "-o", "m.skip"),
         ("compare", "FILE", "--test", "FILE"),
         ("states", "FILE"),
-        ("brown", "FILE", "-o", "paths"),
-        ("brown", "FILE", "-o", "paths", "--tokenised"),
-        ("ngrams", "count", "FILE", "-o", "store"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -163,6 +160,22 @@ def test_the_limit_holds(run, tmp_path, monkeypatch, arguments, packed):
     code, out, err = run(*command, "--max-bytes", "10k")
     assert (code, out) == (2, "")
     assert f"{path}: {'unpacks to' if packed else 'holds'} more than 10,240 bytes" in err
+    assert "--max-bytes" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("brown", "-o", "paths"), ("ngrams", "count", "-o", "store")])
+def test_what_counts_in_blocks_holds_no_more_than_the_limit(run, tmp_path, monkeypatch, command):
+    if command[0] == "ngrams":
+        pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.conll").write_text(LABELS * 1000)
+    (tmp_path / "a.csv").write_text("word,label\n" + "Ada,O\n" * 9000)
+    for options in ((), ("--tokenised",)):
+        assert run(*command, "a.conll", *options, "--max-bytes", "10k", "-q", "--overwrite")[0] == 0
+    code, out, err = run(*command, "a.csv", "--max-bytes", "10k", "--overwrite")
+    assert (code, out) == (2, "")
+    assert "a.csv: holds more than 10,240 bytes" in err
     assert "--max-bytes" in err
     assert err.count("\n") == 1
 

@@ -12,8 +12,8 @@ STRINGS = 'wanted are strings, "labels": ["B-PER", ...]'
 
 
 CASES = {
-    '{"text": "Ada slept.", "entities": [[0, 3, "PER"]]}': ("entities", SPANS),
-    '{"text": "Ada slept.", "label": [[0, 3, "PER"]]}': ("label", SPANS),
+    '{"text": "Ada slept.", "marks": [[0, 3, "PER"]]}': ("marks", SPANS),
+    '{"text": "Ada slept.", "label": [["PER", 0, 3]]}': ("label", SPANS),
     '{"tokens": ["Ada", "slept"], "ner_tags": [1, 0]}': ("ner_tags", STRINGS),
     '{"tokens": ["Ada", "slept"], "spans": [[0, 1, "PER"]]}': ("spans", '"labels": ["B-PER", ...]'),
 }
@@ -43,6 +43,27 @@ def test_where_labels_are_needed_it_is_an_error(run, tmp_path, monkeypatch, line
     assert f'"{key}" is not read; ' in err
     assert wanted in err
     assert not (tmp_path / "m.skip").exists()
+
+
+USUAL = {
+    '{"text": "Ada slept.", "label": [[0, 3, "PER"]]}\n{"text": "Well.", "label": []}': "label",
+    '{"text": "Ada slept.", "entities": [{"start": 0, "end": 3, "label": "PER"}]}': "entities",
+    '{"text": "Ada slept.", "labels": [[0, 3, "PER"]]}': "labels",
+    '{"id": "0", "tokens": ["Ada", "slept", "."], "ner_tags": ["B-PER", "O", "O"]}': "ner_tags",
+    '{"tokens": ["Ada", "slept"], "tags": ["NNP", "VBD"], "ner": ["B-PER", "O"]}': "ner",
+}
+
+
+@pytest.mark.parametrize("lines", USUAL)
+def test_exports_of_other_tools_are_read_and_told(run, tmp_path, lines):
+    file = tmp_path / "a.jsonl"
+    file.write_text(lines + "\n")
+    code, out, err = run("convert", file, "-")
+    assert code == 0
+    assert "Ada B-PER" in out.replace("NNP ", "")
+    wanted = "labels" if "tokens" in lines else "spans"
+    assert f'a.jsonl: "{USUAL[lines]}" is read as "{wanted}"' in err
+    assert run("train", file, "-o", tmp_path / "m.skip", "--set", "epochs=1", "-q")[0] == 0
 
 
 def test_other_keys_are_named_once(run, tmp_path):

@@ -10,11 +10,14 @@ import time
 
 import pytest
 
+from skipchain import CRF, parallel
 from skipchain.cli import compiling, waiting
 from skipchain.cli.waiting import COMPILED, Activity, PlainActivity, each_file
 from skipchain.datasets.harbour import harbour
 from skipchain.kernels.compile_times import CompileTimes
 from skipchain.kernels.kernel import tell_of_compiling
+from skipchain.tagger import Tagger
+from skipchain.watching import counted, watched
 
 
 class Clock:
@@ -33,8 +36,9 @@ def clock():
 
 @pytest.fixture
 def talkative(monkeypatch):
-    """Lines are not five seconds apart."""
+    """Lines are not five seconds apart, and little text is cut in blocks, too."""
     monkeypatch.setattr(waiting, "PLAIN_EVERY", 0.0)
+    monkeypatch.setattr(parallel.blocks, "__defaults__", (64,))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +46,8 @@ def folder(tmp_path_factory):
     here = tmp_path_factory.mktemp("waiting")
     harbour()[:30].write(here / "train.conll")
     harbour()[30:60].write(here / "more.conll")
+    harbour()[30:60].write(here / "more.jsonl")
+    Tagger(CRF("word", epochs=1).fit(harbour()[:30])).save(here / "small.skip")
     return here
 
 
@@ -120,6 +126,36 @@ def test_without_a_terminal_it_is_a_line_now_and_then(clock, capfd):
     ]
 
 
+def test_what_is_counted_inside_something_counted_is_not_told():
+    told = []
+    with watched(lambda done, total: told.append((done, total))):
+        for _ in counted("ab", 2):
+            list(counted("xyz", 3))
+        list(counted("c", 1))  # of which there is nothing to tell
+        next(counted("de", 2))  # which is given up
+        list(counted("fg", 2))
+    list(counted("hi", 2))
+    assert told == [(0, 2), (1, 2), (2, 2), (0, 2), (0, 2), (1, 2), (2, 2)]
+
+
+def test_threads_tell_the_one_who_waits_for_them():
+    told = []
+    with watched(lambda done, total: told.append((done, total))), parallel.Workers(2) as workers:
+        workers.map(lambda k: workers.map(abs, [k]), [1, 2])
+    assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_quiet_commands_say_nothing_but_errors(run, tmp_path):
+    source = tmp_path / "a.conll"
+    source.write_text("Ada B-PER\n" * 1500)
+    given = ("convert", source, tmp_path / "b.jsonl", "--overwrite")
+    assert "all 1,500 tokens are one sentence" in run(*given)[2]
+    assert run(*given, "-q") == (0, "", "")
+    assert "all 1,500 tokens are one sentence" in run(*given)[2]
+    code, _, err = run("convert", tmp_path / "none.conll", "-", "-q")
+    assert (code, err.count("\n")) == (2, 1)
+
+
 # Compiling ---------------------------------------------------------------------------------------
 
 
@@ -166,6 +202,10 @@ def test_what_had_begun_to_compile_before_is_not_counted():
          r"tagging: \d+ %  1 of 2 files, more.conll"),
         (("train", "train.conll", "more.conll", "-o", "m.skip", "--features", "word",
           "--epochs", "2"), r"reading: \d+ %  1 of 2 files"),
+        (("eval", "small.skip", "train.conll"), r"tagging [\d,]+ tokens: \d+ %  \d+ s"),
+        (("convert", "more.jsonl", "other.conll", "--overwrite"), r"reading: \d+ %  \d+ s"),
+        (("convert", "more.conll", "other.jsonl", "--overwrite"), r"writing: \d+ %  \d+ s"),
+        (("reproduce", "maxent", "--json"), r"measuring maxent: \d+ %  1 of 10 steps  \d+ s"),
     ],
 )  # fmt: skip
 def test_long_commands_say_how_much_is_done(run, folder, monkeypatch, talkative, command, told):
@@ -186,8 +226,8 @@ def test_long_commands_say_how_much_is_done(run, folder, monkeypatch, talkative,
     [
         (("train", "train.conll", "-o", "t.skip", "--features", "word", "--epochs", "400"),
          rb"epoch \d+ of 400 .* about \d+ s left"),
-        (("eval", "train.conll"), rb"tagging [\d,]+ tokens  \d+ s|scoring  \d+ s|reading  \d+ s"),
-        (("convert", "train.conll", "t.jsonl"), rb"reading  \d+ s|writing  \d+ s"),
+        (("eval", "train.conll"), rb"(tagging [\d,]+ tokens|scoring|reading)[^\r]*  \d+ s"),
+        (("convert", "train.conll", "t.jsonl"), rb"(reading|writing)[^\r]*  \d+ s"),
     ],
 )  # fmt: skip
 def test_on_a_terminal_it_is_one_line_that_goes_away(folder, command, told):

@@ -289,6 +289,15 @@ def test_what_is_sent_is_small(here, tagger):
     assert max(sizes) < 5000
 
 
+@pytest.mark.parametrize("asked", [{"to": "jsonl", "marginals": True}, {"to": "tsv", "nbest": 2}])
+def test_whatever_else_is_asked_for_comes_from_the_workers(here, tagger, tmp_path, asked):
+    near, far = tmp_path / "near", tmp_path / "far"
+    tagger.tag_file(here / "large.conll", near, **asked)
+    with ClusterLabeller(MadeUpCluster(), tagger) as labeller:
+        tagger.tag_file(here / "large.conll", far, labeller=labeller, **asked)
+    assert near.read_bytes() == far.read_bytes()
+
+
 def test_a_file_that_is_read_as_a_whole_is_labelled_here(here, tagger, tmp_path):
     source = tmp_path / "cells.csv"
     rows = ["word,sentence", *(f"{n},{n // 9}" for n in range(SIZE // 12))]

@@ -21,7 +21,7 @@ from skipchain.cli.app import app
 from skipchain.errors import ParameterError, ReadError, SkipchainError
 from skipchain.io import charsets
 from skipchain.io.charsets import Utf8File, check_charset, decode_text
-from skipchain.io.streams import numbered_lines, text_blocks
+from skipchain.io.streams import numbered_lines
 
 ROOT = get_command(app)
 COLUMNS = "Zoë B-PER\nslept O\n\nÅsa B-PER\n"
@@ -221,17 +221,16 @@ def test_streams_of_wide_characters(tmp_path, monkeypatch):
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(marked("Zoë\n\nĊĀ\nb", "utf-16-le")))  # 0x0a within characters
     assert list(numbered_lines(path)) == [(1, "Zoë"), (2, ""), (3, "ĊĀ"), (4, "b")]
-    assert "".join(text_blocks(path, 2)) == "Zoë\n\nĊĀ\nb"
     monkeypatch.setattr(charsets, "BLOCK", 3)
     path.write_bytes(gzip.compress("Zoë\nb".encode("latin-1")))
-    assert "".join(text_blocks(path, charset="latin-1")) == "Zoë\nb"
+    assert list(numbered_lines(path, charset="latin-1")) == [(1, "Zoë"), (2, "b")]
     with pytest.raises(
         ReadError, match=r"a.txt.gz:1: invalid UTF-8 byte 0xeb; .*--charset latin-1"
     ):
-        list(text_blocks(path))
+        list(numbered_lines(path, named=True))
     path.write_bytes(gzip.compress(b"a\nb\nc\n\xe9\n"))
     with pytest.raises(ReadError, match=r"a\.txt\.gz:4: invalid UTF-8 byte 0xe9"):
-        list(text_blocks(path))
+        list(numbered_lines(path, named=True))
 
 
 @pytest.mark.parametrize("name", sorted(set(encodings.aliases.aliases.values())))

@@ -546,6 +546,16 @@ def test_conllu_labels():
         parse_conllu(UD, label="word")
 
 
+def test_words_without_features_are_known_to_have_none():
+    text = "1\tAda\t_\tPROPN\t_\tCase=Nom\t_\t_\t_\t_\n2\twell\t_\tADV\t_\t_\t_\t_\t_\t_\n\n"
+    corpus = parse_conllu(text, label="feats")
+    assert corpus.labels.tolist() == ["Case=Nom", "O"]
+    assert format_conllu(corpus) == text
+    assert parse_conllu(text, label="xpos").labels.tolist() == ["_", "_"]
+    named = text.replace("_\n2", "B-PER\n2").replace("_\n\n", "O\n\n")
+    assert format_conllu(parse_conllu(named, label="misc")) == named
+
+
 def test_slices_of_conllu():
     second = parse_conllu(UD)[1:]
     text = format_conllu(second)

@@ -19,7 +19,7 @@ from skipchain.datasets.readers.archive import read_archive
 from skipchain.errors import ParameterError, ReadError
 from skipchain.io import read
 from skipchain.io.files import raw_bytes, read_bytes, read_text
-from skipchain.io.streams import numbered_lines, text_blocks
+from skipchain.io.streams import numbered_lines
 from skipchain.io.unpack import MAX_BYTES, UnpackedFile, kind_of
 
 MIB = 1 << 20
@@ -167,13 +167,13 @@ def test_a_device_of_zeros_is_no_text():
             reader("/dev/zero")
 
 
-def test_a_pipe_can_be_read_by_blocks(tmp_path):
+def test_a_pipe_can_be_read_by_lines(tmp_path):
     """It was opened twice: once to see how it is packed."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(gzip.compress(b"One.\n\nTwo.\n"),))
     writer.start()
-    assert list(text_blocks(path)) == ["One.\n\nTwo.\n"]
+    assert list(numbered_lines(path)) == [(1, "One."), (2, ""), (3, "Two.")]
     writer.join()
 
 
@@ -235,6 +235,5 @@ def test_an_archive_of_holes_is_refused(tmp_path):
 def test_a_line_longer_than_memory_is_told(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(bomb(b"a", 65))
-    for reader in (numbered_lines, text_blocks):
-        with pytest.raises(ReadError, match=r"a.gz:1: a line of more than 64 MiB"):
-            list(reader(path))
+    with pytest.raises(ReadError, match=r"a.gz:1: a line of more than 64 MiB"):
+        list(numbered_lines(path))

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skipchain.chains import sums
+from skipchain.chains.sums import transposed
+from skipchain.features.matrix import CSRMatrix
 from skipchain.kernels import intern
-from skipchain.kernels.gather import compress_columns, expand_bundles, gather, transpose
+from skipchain.kernels.gather import compress_columns, expand_bundles, gather
+from skipchain.scratch.folder import Scratch
+
+
+def transpose(index, columns):
+    return transposed(CSRMatrix(*index), columns).arrays
+
 
 QUICK = settings(max_examples=60, deadline=None)
 NOTHING = np.zeros(0, np.float64)
@@ -83,7 +92,7 @@ def test_units_are_written_out_in_their_place(index, units):
 @given(indexes(), st.integers(0, 3))
 def test_transpose_turns_the_matrix_and_keeps_rows_in_order(index, spare):
     columns = 6 + spare
-    turned = transpose(*index, columns)
+    turned = transpose(index, columns)
     np.testing.assert_allclose(
         dense(*turned, columns=max(1, len(index[0]) - 1)),
         dense(*index, columns=columns).T if len(index[0]) > 1 else np.zeros((columns, 1)),
@@ -96,11 +105,23 @@ def test_transpose_turns_the_matrix_and_keeps_rows_in_order(index, spare):
         assert (np.diff(indices[indptr[c] : indptr[c + 1]]) >= 0).all()
 
 
+def test_transposing_in_ranges_gives_the_same(tmp_path, monkeypatch):
+    random = np.random.default_rng(0)
+    indptr = np.append(0, np.cumsum(random.integers(0, 6, 500)))
+    index = CSRMatrix(indptr, random.integers(0, 40, indptr[-1]).astype(np.int32))
+    weighted = CSRMatrix(*index.arrays[:2], random.normal(size=indptr[-1]))
+    monkeypatch.setattr(sums, "TRANSPOSED_ENTRIES", 100)
+    with Scratch(tmp_path, small=0) as scratch:
+        for matrix in (index, weighted):
+            once, parted = transposed(matrix, 45), transposed(matrix, 45, scratch)
+            assert all(map(np.array_equal, once.arrays, parted.arrays))
+
+
 @QUICK
 @given(indexes())
 def test_transposing_twice_gives_sorted_rows(index):
     rows = len(index[0]) - 1
-    twice = transpose(*transpose(*index, 6), rows)
+    twice = transpose(transpose(index, 6), rows)
     np.testing.assert_array_equal(twice[0], index[0])
     for r in range(rows):
         part = slice(index[0][r], index[0][r + 1])

@@ -227,7 +227,7 @@ def test_plain_and_compiled_kernels_say_the_same(monkeypatch):
     assert plain.codes.tolist() == compiled.codes.tolist()
     np.testing.assert_allclose(plain.marginals, compiled.marginals, atol=1e-12)
     np.testing.assert_allclose(plain.confidences, compiled.confidences, atol=1e-12)
-    for own, other in zip(plain.ranked, compiled.ranked, strict=True):
+    for own, other in zip(plain.nbest, compiled.nbest, strict=True):
         assert [path.tolist() for path in own.paths] == [path.tolist() for path in other.paths]
 
 

@@ -117,6 +117,31 @@ def test_a_table_that_is_full_is_begun_anew(monkeypatch):
     assert scorer._table.nbytes < 5 * 200_000
 
 
+def test_of_a_table_that_is_full_the_first_half_is_kept(monkeypatch):
+    vocabulary, state = fitted(many_sentences(50), LINES)
+    scorer = LookupScorer(vocabulary, state)
+    sentences = [
+        [(f"{word}{number % 70}", tag) for word, tag in own]
+        for number, own in enumerate(many_sentences(900))
+    ]
+    parts = [corpus_of(sentences[k : k + 9]) for k in range(0, 900, 9)] * 2
+    with Workers(1) as workers:
+        scorer.score(parts[0], workers)
+        first = scorer._table
+        monkeypatch.setattr(lookup_scorer, "TABLE_BYTES", 6 * first.nbytes)
+        known = dict(first._known[0])
+        tables = {id(first): first}
+        for part in parts:
+            sums, unknown = scorer.score(part, workers)
+            wanted = plain_sums(vocabulary, part, state)
+            np.testing.assert_allclose(sums, wanted[0], atol=1e-11)
+            assert unknown == wanted[1]
+            tables[id(scorer._table)] = scorer._table
+    assert len(tables) > 3
+    assert all(known.items() <= table._known[0].items() for table in tables.values())
+    assert max(table.nbytes for table in tables.values()) < 8 * first.nbytes
+
+
 def test_slices_of_a_text_have_the_values_of_their_strings():
     vocabulary, state = fitted(many_sentences(50), ["word", "pos[-1] & word", "ngrams"])
     corpus = corpus_of(many_sentences(400, seed=3))

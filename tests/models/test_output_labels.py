@@ -32,14 +32,14 @@ def test_every_way_out_has_the_same_labels(crf, scheme):
     assert set(corpus.labels.values) <= set(found.labels)
     np.testing.assert_array_equal(corpus.labels.tolist(), np.array(found.labels)[found.codes])
     np.testing.assert_allclose(found.marginals.sum(axis=1), 1.0)
-    best = [label for ranked in found.ranked for label in ranked.labels[0]]
+    best = [label for ranked in found.nbest for label in ranked.labels[0]]
     assert best == corpus.labels.tolist()
     assert decode(corpus.labels, corpus.sentences, corpus.scheme) == found.spans
     names = crf.model_.output_in(scheme).names
     assert found.labels == names
     own = np.concatenate(crf.predict_marginals(DATA, scheme=scheme))
     np.testing.assert_array_equal(own, found.marginals)
-    assert crf.predict_nbest(DATA, 3, scheme=scheme)[0].labels == found.ranked[0].labels
+    assert crf.predict_nbest(DATA, 3, scheme=scheme)[0].labels == found.nbest[0].labels
 
 
 def test_classes_are_the_labels_that_are_predicted(crf):
@@ -98,7 +98,7 @@ def test_json_has_one_scheme_and_labels_instead_of_numbers(run, crf, tmp_path):
 
 def test_old_names_go_on_to_work(crf):
     found = Tagger(crf.model_).predict(DATA, nbest=2)
-    column = Tagger(crf.model_).alternatives(DATA, found.ranked, 0)
+    column = found.nbest_labels(0)
     assert column.tolist() == found.corpus.labels.tolist()
     [best] = crf.predict_nbest(Corpus.of(WORDS[:1]), 1)
     assert [[crf.classes_[k] for k in path] for path in best.paths] == best.labels

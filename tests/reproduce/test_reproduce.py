@@ -84,14 +84,15 @@ def test_maximum_entropy_keeps_the_expectations():
 
 
 def test_label_bias():
-    said = []
-    table = reproduce("labelbias", Run(quick=True, threads=1, say=said.append))
+    said, planned = [], []
+    run = Run(quick=True, threads=1, say=said.append, plan=planned.append)
+    table = reproduce("labelbias", run)
     words = by_system(table, "whole words right")
     assert words["MEMM"].measured < 0.6 < 0.9 < words["CRF"].measured
     for row in words.values():
         assert row.low <= row.measured <= row.high
         assert row.verdict.startswith("holds")
-    assert len(said) == len(table.seeds)
+    assert [len(said)] == planned == [len(table.seeds)]
     assert png(table.pictures[0]).startswith(b"\x89PNG")
     again = reproduce("labelbias", Run(quick=True, threads=1))
     assert [row.measured for row in again.rows] == [row.measured for row in table.rows]
@@ -287,8 +288,10 @@ def test_links_help_to_label_pages():
 
 
 def test_hidden_variables_resolve_an_ambiguous_input():
-    said = []
-    table = reproduce("toy1", Run(quick=True, threads=2, say=said.append))
+    said, planned = [], []
+    run = Run(quick=True, threads=2, say=said.append, plan=planned.append)
+    table = reproduce("toy1", run)
+    assert [len(said)] == planned
     whole = by_system(table, "6.4: instance accuracy")
     assert list(whole) == [
         "LR", "MEMM", "IMEMM", "CRF", "ICRF", "IOHMM, Viterbi", "IOHMM, marginals",

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from skipchain.datasets.harbour import harbour
-from skipchain.errors import CorpusError, ParameterError
+from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.kernels import brown as kernel
+from skipchain.resources import bigrams as counting
 from skipchain.resources.bigrams import Bigrams
 from skipchain.resources.brown import induce, mutual_information
 from skipchain.resources.clusters import Clusters
+from skipchain.resources.ngrams.scratch import counting_space, naming_scratch_faults
 from tests.oracles.brown import Plain
 from tests.oracles.brown import exchange as plain_exchange
 from tests.oracles.brown import mutual_information as plain_information
+from tests.resources.counted import assert_same_bigrams
 
 
 def sparse(table):
@@ -146,6 +151,75 @@ def test_pairs_end_with_the_sentence_and_at_rare_words():
     pairs = zip(bigrams.left_words.tolist(), bigrams.right_words.tolist(), strict=True)
     assert dict(zip(pairs, bigrams.pair_counts.tolist(), strict=True)) == {(0, 1): 1, (1, 0): 1}
     assert (bigrams.tokens, bigrams.counts.tolist()) == (6, [3, 2])
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Pairs go to disk soon."""
+    monkeypatch.setattr(counting, "BATCH", 50)
+    monkeypatch.setattr(counting, "FEW", 100)
+    monkeypatch.setattr(counting, "MOST", 300)
+
+
+@pytest.mark.parametrize("min_count", [1, 2, 30])
+def test_pairs_on_disk_are_those_in_memory(tmp_path, monkeypatch, few, min_count):
+    pytest.importorskip("duckdb")
+    sentences = [sentence.words for sentence in harbour()]
+    files = []
+    empty = counting.NeighbourCounts.empty_into
+
+    def emptied(*own):
+        empty(*own)
+        files.append(len(list(tmp_path.rglob("*.parquet"))))
+
+    monkeypatch.setattr(counting.NeighbourCounts, "empty_into", emptied)
+    spilled = Bigrams.count(sentences, min_count, scratch=tmp_path)
+    assert files[-1] > 10
+    assert list(tmp_path.iterdir()) == []
+    assert_same_bigrams(Bigrams.count(iter(sentences), min_count), spilled)
+    monkeypatch.setattr(counting, "MOST", 10**9)
+    assert_same_bigrams(Bigrams.count(sentences, min_count), spilled)
+    assert_same_bigrams(Bigrams.count(harbour(), min_count), spilled)
+    assert len(files) > 0
+
+
+def test_counts_of_a_counter_without_pairs():
+    pytest.importorskip("duckdb")
+    for text in ([], [["a"], ["a"], ["b"]]):
+        with counting_space() as counter:
+            Bigrams.count_into(counter, text)
+            assert_same_bigrams(Bigrams.summed(counter), Bigrams.count(text))
+
+
+def test_without_duckdb_all_pairs_are_held(monkeypatch, few):
+    sentences = [sentence.words for sentence in harbour()]
+    whole = Bigrams.count(harbour())
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert_same_bigrams(Bigrams.count(sentences), whole)
+
+
+def test_a_place_to_count_in_is_checked_before_the_work(tmp_path):
+    with pytest.raises(ParameterError, match="memory: expected a size such as 2GB, got 'all'"):
+        Bigrams.count([["a", "b"]], memory="all")
+    with pytest.raises(SkipchainError, match=r"no folder .*; make it first"):
+        Bigrams.count([["a", "b"]], scratch=tmp_path / "none")
+
+
+def test_a_full_disk_and_too_little_memory_are_told(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    folder = tmp_path / "counts"
+    full = f"the disk of {tmp_path} is full; name a folder with more room .*--scratch"
+    for error, told in (
+        (duckdb.OutOfMemoryException("failed to offload data block of size 256 KiB"), full),
+        (duckdb.IOException(f'"{folder}/a": No space left on device'), full),
+        (OSError(errno.ENOSPC, "No space left on device", f"{folder}/a"), full),
+        (duckdb.OutOfMemoryException("could not allocate block"), "too little memory .*--memory"),
+    ):
+        with pytest.raises(SkipchainError, match=told), naming_scratch_faults(folder):
+            raise error
+    other = OSError(errno.ENOSPC, "No space left on device", "elsewhere")
+    with pytest.raises(OSError, match="elsewhere"), naming_scratch_faults(folder):
+        raise other
 
 
 def test_information_of_given_clusters():

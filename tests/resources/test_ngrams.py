@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import shutil
+import subprocess
 import sys
 from collections import Counter
 from itertools import product
@@ -16,7 +18,8 @@ from hypothesis import strategies as st
 
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError, ReadError, SkipchainError
-from skipchain.io.streams import numbered_lines, text_blocks
+from skipchain.io.streams import numbered_lines
+from skipchain.resources import texts
 from skipchain.resources.gazetteer import harvest, read_seeds
 from skipchain.resources.ngrams import Filler, NgramStore, Pattern, duck
 from skipchain.resources.ngrams.counting import ngrams, pad_sentences
@@ -24,6 +27,7 @@ from skipchain.resources.ngrams.importing import read_counts
 from skipchain.resources.ngrams.manifest import FILE
 from skipchain.resources.ngrams.pattern import END, START, PatternError
 from skipchain.resources.ngrams.store import common_words
+from tests.resources.counted import rows_of
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -88,19 +92,69 @@ def test_chunks_are_merged_and_rare_ngrams_left_out(tmp_path_factory, parts, min
             assert store.manifest.orders[order].total == sum(wanted.values())
 
 
-def test_text_is_counted_block_by_block(tmp_path):
+def test_text_is_counted_block_by_block(tmp_path, monkeypatch):
     path = tmp_path / "a.txt.gz"
     with gzip.open(path, "wt") as file:
         file.write("Ada slept.\n\nBo left\nOslo. Ada slept.\n" * 40)
-    blocks = list(text_blocks(path, 100))
-    assert len(blocks) > 5
-    assert "".join(blocks) == "Ada slept.\n\nBo left\nOslo. Ada slept.\n" * 40
-    assert all(block.endswith("\n\n") for block in blocks[:-1])
+    whole = NgramStore.count([path], tmp_path / "whole")
+    monkeypatch.setattr(texts, "BLOCK", 100)
     told = []
     store = NgramStore.count([path], tmp_path / "store", watch=lambda *own: told.append(own))
-    assert store.query("*<Cap> slept .")[0] == Filler(("Ada",), 80)
+    assert len(told) > 5
     assert sum(tokens for _, tokens in told) == 40 * 10
+    assert store.query("*<Cap> slept .")[0] == Filler(("Ada",), 80)
     assert store.manifest.origin == (str(path),)
+    assert rows_of(store) == rows_of(whole)
+
+
+def test_counts_lie_in_a_scratch_folder_until_they_are_summed(tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    seen = []
+    store = NgramStore.count(
+        [corpus_of(TEXT)], tmp_path / "s", scratch=scratch,
+        watch=lambda *_: seen.extend(path.name for path in scratch.rglob("*.parquet")),
+    )  # fmt: skip
+    assert len(seen) == 5
+    assert list(scratch.iterdir()) == []
+    again = NgramStore.count([corpus_of(TEXT)], tmp_path / "t")
+    assert rows_of(store) == rows_of(again)
+    with pytest.raises(SkipchainError, match=r"no folder .*nowhere for scratch files; make it"):
+        NgramStore.count([corpus_of(TEXT)], tmp_path / "u", scratch=tmp_path / "nowhere")
+    locked = tmp_path / "file"
+    locked.write_text("")
+    with pytest.raises(SkipchainError, match=r"no folder .*file for scratch files"):
+        NgramStore.count([corpus_of(TEXT)], tmp_path / "u", scratch=locked)
+    assert not (tmp_path / "u").exists()
+
+
+def random_words(count):
+    rng = np.random.default_rng(0)
+    return [[f"w{own}" for own in row] for row in rng.integers(0, 10**9, (count // 20, 20))]
+
+
+def test_a_database_that_has_too_little_memory(tmp_path):
+    with pytest.raises(SkipchainError, match=r"too little memory to count in .*--memory"):
+        NgramStore.count([Corpus.of(random_words(20_000))], tmp_path / "s", memory="1MB")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", ["200k", "3m"])  # full with the first counts, and when summing
+def test_a_full_scratch_disk(tmp_path, size):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(scratch)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("only an administrator can mount a small disk")
+    try:
+        with pytest.raises(SkipchainError, match=r"the disk of \S+scratch is full; .*--scratch"):
+            NgramStore.count(
+                [Corpus.of(random_words(60_000))], tmp_path / "s", scratch=scratch, memory="30MB"
+            )
+        assert list(scratch.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(scratch)], check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
 
 
 def test_labelled_files_are_counted(tmp_path):
@@ -139,7 +193,7 @@ def test_a_store_is_replaced_only_when_told(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [({"orders": 0}, "orders"), ({"orders": 10}, "1 to 9"), ({"min_count": 0}, "min_count"),
-     ({"memory": "much"}, "such as 2GB")],
+     ({"memory": "much"}, "such as 2GB"), ({"memory": "80%"}, "such as 2GB")],
 )  # fmt: skip
 def test_settings_of_counting(tmp_path, settings, told):
     with pytest.raises(ParameterError, match=told):
@@ -168,8 +222,6 @@ def test_without_duckdb(monkeypatch, tmp_path):
 
 
 def damaged(store, tmp_path, change):
-    import shutil
-
     copy = tmp_path / "copy"
     shutil.copytree(store.path, copy)
     change(copy)
@@ -353,7 +405,7 @@ def test_streams_that_cannot_be_read(tmp_path):
     with pytest.raises(ReadError, match="no such file"):
         list(numbered_lines(tmp_path / "none"))
     with pytest.raises(ReadError, match="folder"):
-        list(text_blocks(tmp_path))
+        list(numbered_lines(tmp_path))
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(b"of the\t17\n" * 1000)[:-20])
     with pytest.raises(ReadError, match="damaged or cut-off gzip"):

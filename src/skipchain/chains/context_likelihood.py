@@ -16,7 +16,6 @@ from skipchain.chains.scorer import LinearScorer, Weights, block_potentials
 from skipchain.chains.sums import sum_bundles
 from skipchain.kernels import chain_n as kernel
 from skipchain.kernels.chain import subtract_path
-from skipchain.learn.vectors import dot
 from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
 
 if TYPE_CHECKING:
@@ -83,8 +82,7 @@ class ContextLikelihood(ConditionalLikelihood):
         )
         loss = float(np.sum(losses))
         if self._l2:
-            loss += self._l2 * dot(vector, vector)
-            gradient += 2.0 * self._l2 * vector
+            loss += self._penalise(vector, gradient)
         return loss, gradient
 
     def _added(self, weights: Weights) -> ContextPotentials:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats, Ints
+from skipchain.arrays import IN_MEMORY, Bools, Floats, Ints, Room, parts_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.margins import MarginUpdates
 from skipchain.chains.online import StochasticLikelihood, decaying_rate, default_passes, run_passes
@@ -60,6 +60,7 @@ class Shards(Protocol):
     """Data that lie elsewhere, in parts: they make losses and learners of problems themselves."""
 
     sequences: int
+    tokens: int
     active: float
     """the mean number of features at a token"""
     digest: str
@@ -84,7 +85,8 @@ class ChainProblem:
     training looks at, ``initial_weights`` is where learning begins. ``numeric`` features were given
     as matrices. ``label_ngrams`` and ``label_trigrams`` are what the labels of a chain that is
     normalised as a whole depend on beyond three in a row: their weights are the last rows of the
-    table of states. Where ``shards`` have the data, there is no token in ``data``.
+    table of states. Learning makes what is large in ``room``. Where ``shards`` have the data, there
+    is no token in ``data``. ``by_position`` says that every token is a chain of its own.
     """
 
     data: Dataset
@@ -100,12 +102,16 @@ class ChainProblem:
     numeric: bool = False
     label_ngrams: LabelNgrams | None = None
     label_trigrams: LabelTrigrams | None = None
+    room: Room = IN_MEMORY
     shards: Shards | None = None
+    by_position: bool = False
 
     @property
     def n_sequences(self) -> int:
         """The number of chains."""
-        return len(self.data.offsets) - 1 if self.shards is None else self.shards.sequences
+        if self.shards is not None:
+            return self.shards.tokens if self.by_position else self.shards.sequences
+        return len(self.data.offsets) - 1
 
     @property
     def mean_features(self) -> float:
@@ -114,12 +120,13 @@ class ChainProblem:
             return self.shards.active
         return self.data.rows.n_active / max(1, self.data.n_tokens)
 
-    def stochastic(self, **settings: Any) -> StochasticLikelihood:
+    def stochastic(self, workers: Workers, **settings: Any) -> StochasticLikelihood:
         """A learner by steps down the likelihood."""
         how = {"local": self.local, "l2": self.l2, **settings}
         if self.shards is not None:
             return self.shards.stochastic(self, **how)
-        return StochasticLikelihood(self.data, self.n_labels, **how, **self.for_learners)
+        how = {**how, **self.for_learners, "workers": workers}
+        return StochasticLikelihood(self.data, self.n_labels, **how)
 
     def margins(self, **settings: Any) -> MarginUpdates:
         """A learner from mistakes."""
@@ -135,14 +142,14 @@ class ChainProblem:
     @property
     def for_learners(self) -> dict[str, Any]:
         """What learners of single steps take by name, see `OnlineLearner`."""
-        names = ("boundaries", "constraints", "order", "seed", "initial_weights")
+        names = ("boundaries", "constraints", "order", "seed", "initial_weights", "room")
         return {name: getattr(self, name) for name in names}
 
     def of_positions(self) -> ChainProblem:
         """The classifier of single positions: chains of one token each, without boundaries."""
         single = np.arange(self.data.n_tokens + 1, dtype=np.int64)
         data = replace(self.data, offsets=single)
-        return replace(self, data=data, boundaries=False, local=True)
+        return replace(self, data=data, boundaries=False, local=True, by_position=True)
 
 
 @dataclass(frozen=True)
@@ -194,10 +201,13 @@ def learn_chain(
         _check_partial(problem, chosen)
     monitor = monitor or Monitor()
     release_memory()
+    problem.room.release()
     stages = Stages.begin(monitor.keeping, lambda: identity(problem, chosen))
     if isinstance(chosen, SGD):
-        return _by_steps(problem, chosen, monitor, stages)
-    return _by_batch(problem, chosen, workers, monitor, stages)
+        return _by_steps(problem, chosen, workers, monitor, stages)
+    found = _by_batch(problem, chosen, workers, monitor, stages)
+    release_memory()  # of indexes and vectors, before a model is made and written
+    return found
 
 
 def identity(problem: ChainProblem, solver: Solver | None = None) -> dict[str, str]:
@@ -289,7 +299,7 @@ def _by_batch(
         vectors = MEMORY + 8 if isinstance(solver, LBFGS) else 3 * scorer.size if by_newton else 8
         monitor.begin(scorer.size, scorer.nbytes + objective.nbytes + vectors * scorer.size * 8)
     stopping = monitor.early_stopping(scorer.unpack, getattr(solver, "patience", None))
-    passed = _passes(problem, solver, scorer, monitor, stages)
+    passed = _passes(problem, solver, scorer, workers, monitor, stages)
     initial = problem.initial_weights
     if passed is not None and passed.reason == INTERRUPTED:
         result = passed
@@ -305,14 +315,19 @@ def _by_batch(
     if not np.isfinite(result.loss) or (stuck and not begun):
         raise FeatureError("no step lowers the loss; scale the features' values down")
     result = stopping.best_of(result)
-    release_memory()
-    weights = _without_small(scorer.weights(result.vector), solver.smallest_weight)
+    weights = scorer.weights(result.vector)
+    _drop_small(weights, solver.smallest_weight)
     facts = {} if passed is None else {"passes": passed.iterations}
     return FittedWeights(weights, result, scorer.size, facts)
 
 
 def _passes(
-    problem: ChainProblem, solver: Solver, scorer: LinearScorer, monitor: Monitor, stages: Stages
+    problem: ChainProblem,
+    solver: Solver,
+    scorer: LinearScorer,
+    workers: Workers,
+    monitor: Monitor,
+    stages: Stages,
 ) -> OptimisationResult | None:
     """Where some stochastic passes lead, for a solver that is quick near the optimum only."""
     later = stages.reached(ITERATIONS)
@@ -335,7 +350,7 @@ def _passes(
         passes = default_passes(problem.n_sequences) if possible else 0
     if not passes:
         return None
-    learner = problem.stochastic(observed=solver.observed)
+    learner = problem.stochastic(workers, observed=solver.observed)
     trail = stages.trail(PASSES, learner.size)
     result = run_passes(learner, passes, EarlyStopping(tell=monitor.tell), trail)
     if result is None:
@@ -374,6 +389,7 @@ def batch_objective(
         order=problem.order,
         single_precision=single_precision,
         further=_shown(problem) if problem.by_contexts else None,
+        room=problem.room,
         support=support,
     )
     form: dict[str, Any] = {"constraints": problem.constraints, "l2": problem.l2}
@@ -410,6 +426,7 @@ def _minimise(
         curvature = None if solver.l1 else objective.curvature
         more: dict[str, Any] = {"l1": solver.l1, "memory": MEMORY, "curvature": curvature}
         more |= {**solver.stopping, "callback": stopping, "trail": trail}
+        more |= {"room": problem.room, "workers": workers}
         return lbfgs.minimize(objective, start, **more)
     if isinstance(solver, ConjugateGradient):
         by_steps = isinstance(solver, GradientDescent)
@@ -432,7 +449,7 @@ def _minimise(
 
 
 def _by_steps(
-    problem: ChainProblem, solver: SGD, monitor: Monitor, stages: Stages
+    problem: ChainProblem, solver: SGD, workers: Workers, monitor: Monitor, stages: Stages
 ) -> FittedWeights:
     """By steps after each chain, and the average of the late epochs."""
     sequences = problem.n_sequences
@@ -440,6 +457,7 @@ def _by_steps(
     if dropout is None:
         dropout = default_dropout(sequences, problem.mean_features)
     learner = problem.stochastic(
+        workers,
         observed=solver.observed,
         dropout=dropout,
         bundle_dropout=solver.bundle_dropout,
@@ -462,10 +480,18 @@ def _by_steps(
     epochs = solver.epochs or default_epochs(sequences)
     trail = stages.trail(STEPS, learner.size, learner=learner, stopping=stopping)
     result = run_epochs(
-        epoch, learner.vector, epochs, average_from=AVERAGE_FROM, callback=stopping, trail=trail
+        epoch,
+        learner.vector,
+        epochs,
+        average_from=AVERAGE_FROM,
+        callback=stopping,
+        trail=trail,
+        workers=workers,
+        room=problem.room,
     )
     result = stopping.best_of(result)
-    weights = _without_small(learner.weights(result.vector), solver.smallest_weight)
+    weights = learner.weights(problem.room.copy(result.vector, np.float64))
+    _drop_small(weights, solver.smallest_weight)
     return FittedWeights(weights, result, learner.size, {"dropout": dropout})
 
 
@@ -489,9 +515,8 @@ def _shown(problem: ChainProblem) -> Bools:
     return np.concatenate(parts)
 
 
-def _without_small(weights: Weights, limit: float) -> Weights:
-    """Features' weights below the limit become zero."""
-    if not limit:
-        return weights
-    state, edges = (np.where(np.abs(w) >= limit, w, 0.0) for w in (weights.state, weights.edges))
-    return replace(weights, state=state, edges=edges)
+def _drop_small(weights: Weights, limit: float) -> None:
+    """Make features' weights below the limit zero, in place."""
+    for table in (weights.state, weights.edges) if limit else ():
+        for part in parts_of(table):
+            table[part][np.abs(table[part]) < limit] = 0.0

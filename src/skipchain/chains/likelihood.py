@@ -31,7 +31,7 @@ from skipchain.kernels.chain import (
     pull_back,
     subtract_path,
 )
-from skipchain.learn.vectors import dot
+from skipchain.learn.vectors import dot, map_blocks
 from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
 
 TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
@@ -66,9 +66,11 @@ class ChainObjective(ABC):
         labels = scorer.n_labels
         # single precision halves what the transposed sums read; they are added up in double
         precision: Any = np.float32 if scorer.single_precision else np.float64
-        self._node: Residuals = np.empty((data.n_tokens, labels), precision)
+        room = scorer.room
+        self._node: Residuals = room.empty((data.n_tokens, labels), precision)
         listed = data.n_tokens if data.rows.n_edge_features else 0
-        self._edges = np.zeros((listed, labels + 1, labels))
+        self._edges = room.zeros((listed, labels + 1, labels), np.float64)
+        self._bundle_sums = room.empty((data.rows.bundles.n_rows, labels), precision)
 
     @property
     def nbytes(self) -> int:
@@ -78,7 +80,7 @@ class ChainObjective(ABC):
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
         weights = self.scorer.unpack(vector)
-        bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers)
+        bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers, self._bundle_sums)
         parts = self._workers.map(
             lambda block: self._block(weights, bundle_sums, block), self._blocks()
         )
@@ -88,13 +90,24 @@ class ChainObjective(ABC):
         gradient = self.scorer.gradient(self._node, pair, start, end, self._edge_rows, second)
         loss = float(losses.sum())
         if self._l2:
-            loss += self._l2 * dot(vector, vector)
-            gradient += 2.0 * self._l2 * vector
+            loss += self._penalise(vector, gradient)
         return loss, gradient
+
+    def _penalise(self, vector: Floats, gradient: Floats) -> float:
+        """l2 · Σ w², whose gradient is added in place."""
+
+        def penalise(first: int, last: int) -> float:
+            part = vector[first:last]
+            gradient[first:last] += 2.0 * self._l2 * part
+            return dot(part, part)
+
+        return self._l2 * sum(map_blocks(penalise, len(vector), self._workers))
 
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
-        return self.spread() + (2.0 * self._l2 + TINY)
+        diagonal = self.spread()
+        diagonal += 2.0 * self._l2 + TINY
+        return diagonal
 
     def spread(self) -> Floats:
         """The share of the data in the `curvature`."""
@@ -118,6 +131,7 @@ class ChainObjective(ABC):
         else:
             loss, pairs = self._residuals(potentials, node)
         start, end = self._ends(potentials, node, pairs)
+        self.scorer.room.settle()
         return loss, pairs.sum(axis=0), start, end, triples
 
     def _ends(self, p: Potentials, node: Residuals, pairs: Floats) -> tuple[Floats, Floats]:

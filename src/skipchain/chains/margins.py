@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Arrays, Floats, Ints
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.online import OnlineLearner, kernel_features
+from skipchain.chains.online import OnlineLearner, chain_entries, kernel_features
 from skipchain.chains.scorer import Weights
 from skipchain.kernels import margin_updates as margins
 from skipchain.learn.saved_state import SavedState
@@ -38,7 +38,8 @@ class MarginUpdates(OnlineLearner):
     ) -> None:
         super().__init__(data, n_labels, boundaries=boundaries, **others)
         # bundles save memory, but looking each up takes twice the time
-        self._features = kernel_features(data.rows, expanded=True)
+        self._features = kernel_features(data.rows, data.rows.expanded(self.room))
+        self._room = int(chain_entries(data).max(initial=1))
         self._update = UPDATES[update]
         self._limit = limit
         self._seen = 0

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Bools, Floats, Ints, Labels
+from skipchain.arrays import IN_MEMORY, Bools, Floats, Ints, Labels, Room, parts_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.sums import FeatureSums, Residuals, sum_block, sum_rows, transposed
+from skipchain.learn.vectors import map_blocks
 from skipchain.parallel import Workers
 
 
@@ -148,8 +149,9 @@ class LinearScorer:
     says so of the last K features, which no token has: runs of labels have them. With
     ``single_precision`` scores are read from state weights in single precision, which takes half
     the time, and added up in double. ``before`` are the labels before those of the data, L where a
-    chain begins, of chains that do not run as the data do. ``support`` says which weights are
-    parameters where these data alone do not: places in the tables of states and of edges (or None).
+    begins, of chains that do not run as the data do. Tables and indexes are made in ``room``.
+    ``support`` says which weights are parameters where these data alone do not: places in the
+    tables of states and of edges (or None).
     """
 
     def __init__(
@@ -164,20 +166,21 @@ class LinearScorer:
         single_precision: bool = False,
         further: Bools | None = None,
         before: Labels | None = None,
+        room: Room = IN_MEMORY,
         support: tuple[Ints, Ints | None] | None = None,
     ) -> None:
         rows = data.rows
         self.rows = rows
+        self.room = room
         self.n_labels = n_labels
         self.order = order
         self.single_precision = single_precision
         self.boundaries = boundaries
         self._workers = workers
-        self._sums = FeatureSums.of(rows)
-        self._by_edge = transposed(rows.edges, rows.n_edge_features)
-        self._state = np.zeros(
-            (rows.n_features, n_labels), np.float32 if single_precision else np.float64
-        )
+        self._sums = FeatureSums.of(rows, room)
+        self._by_edge = transposed(rows.edges, rows.n_edge_features, room)
+        precision: Any = np.float32 if single_precision else np.float64
+        self._state = room.zeros((rows.n_features, n_labels), precision)
         self._shapes = weight_shapes(rows.n_features, rows.n_edge_features, n_labels, order)
         shape = (rows.n_edge_features, (n_labels + 1) * n_labels)
         self._edges = np.zeros(shape)
@@ -197,9 +200,11 @@ class LinearScorer:
         """
         assert data.labels is not None
         size = self.n_labels
-        gold = _allowed(data.labels, size)
+        gold = self.room.empty((data.n_tokens, size), self._state.dtype)
+        for part in parts_of(gold):
+            gold[part] = _allowed(data.labels[part], size)
         # without the features' values, which may cancel each other
-        support = self._sums.unweighted().support(gold.astype(np.float64), self._workers)
+        support = self._sums.unweighted().support(gold, self._workers)
         if further is not None:  # which no token has
             first = self._state.size - further.size
             support = np.concatenate([support, first + np.flatnonzero(further)])
@@ -210,13 +215,12 @@ class LinearScorer:
                 before[data.offsets[:-1][np.diff(data.offsets) > 0]] = size
             previous = _allowed(before, size + 1)
             previous[before < 0, size] = False
-            pairs = previous[:, :, None] & gold[:, None, :]
-            sum_rows(
-                self._by_edge.unweighted(),
-                pairs.reshape(data.n_tokens, (size + 1) * size).astype(np.float64),
-                self._edge_gradient,
-                self._workers,
-            )
+            pairs = self.room.empty((data.n_tokens, (size + 1) * size), np.float64)
+            for part in parts_of(pairs):
+                both = previous[part, :, None] & _allowed(data.labels[part], size)[:, None, :]
+                pairs[part] = both.reshape(-1, (size + 1) * size)
+            by_edge = self._by_edge.unweighted()
+            sum_rows(by_edge, pairs, self._edge_gradient, self._workers)
             self._edge_support = np.flatnonzero(self._edge_gradient.ravel())
 
     # The vector --------------------------------------------------------------------------------
@@ -249,17 +253,18 @@ class LinearScorer:
 
     def weights(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector, in double precision and memory of their own."""
-        state = np.zeros(self._state.shape)
-        _fill(state, self._state_support, vector[: self.sizes[0]])
-        return replace(self.unpack(vector).copy(), state=state)
+        state = self.room.zeros(self._state.shape, np.float64)
+        _fill(state, self._state_support, vector[: self.sizes[0]], self._workers)
+        others = [table.copy() for table in self.unpack(vector).tables[1:]]
+        return Weights(state, *others)
 
     def unpack(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector; they share this scorer's memory."""
         cuts = np.cumsum(self.sizes)[:-1]
         state, transitions, start, end, edges, second = np.split(vector, cuts)
         labels = self.n_labels
-        _fill(self._state, self._state_support, state)
-        _fill(self._edges, self._edge_support, edges)
+        _fill(self._state, self._state_support, state, self._workers)
+        _fill(self._edges, self._edge_support, edges, self._workers)
         nothing = np.zeros(labels)
         return Weights(
             self._state,
@@ -328,7 +333,9 @@ class LinearScorer:
         A residual p − 1 or p stands for a variance p · (1 − p), and a parameter's variances are
         summed. First and last labels take the whole sum of their label, pairs and triples share it.
         """
-        spread = _variances(node)
+        spread = self.room.empty(node.shape, node.dtype)
+        for part in parts_of(node):
+            spread[part] = _variances(node[part])
         if self.rows.n_edge_features:
             sum_rows(self._by_edge.squared(), _variances(edges), self._edge_gradient, self._workers)
         whole = spread.sum(axis=0, dtype=np.float64)
@@ -356,9 +363,14 @@ class LinearScorer:
                 state[place:] = further.ravel()[support[place:] - first]
 
 
-def _fill(table: NDArray[Any], support: Ints | None, values: Floats) -> None:
+def _fill(table: NDArray[Any], support: Ints | None, values: Floats, workers: Workers) -> None:
     """Write values to the places of a table that are parameters, or to all."""
-    table.reshape(-1)[slice(None) if support is None else support] = values
+    flat = table.reshape(-1)
+
+    def fill(first: int, last: int) -> None:
+        flat[slice(first, last) if support is None else support[first:last]] = values[first:last]
+
+    map_blocks(fill, len(values), workers)
 
 
 def _allowed(labels: Labels, size: int) -> Bools:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import IN_MEMORY, Floats, Ints, Room
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
-from skipchain.kernels.gather import gather, pick, transpose
+from skipchain.kernels.gather import column_starts, gather, pick, transpose
 from skipchain.parallel import Workers, blocks
 
 Residuals = NDArray[np.float32] | Floats
 Result = TypeVar("Result")
 
 GRADIENT_ENTRIES = 1 << 16  # index entries in one block of the transposed sums
+TRANSPOSED_ENTRIES, MOST_WALKS = 1 << 23, 32  # in a range of columns; over an index in a file
 BLOCK_ROWS = 1 << 16  # features and entries in one block of sums of which parts are kept
 
 
@@ -34,15 +35,17 @@ class FeatureSums:
     by_row: CSRMatrix
     by_bundle: CSRMatrix
     blocks: list[tuple[int, int]]
+    room: Room = IN_MEMORY
+    _sums: dict[int, Floats] = field(default_factory=dict)  # of bundles, by width
 
     @classmethod
-    def of(cls, rows: FeatureMatrix) -> FeatureSums:
-        """The transposed indexes of features."""
+    def of(cls, rows: FeatureMatrix, room: Room = IN_MEMORY) -> FeatureSums:
+        """The transposed indexes of features, in a room of their own."""
         features = rows.n_features
-        by_row = transposed(rows.tokens, features + rows.bundles.n_rows)
-        by_bundle = transposed(rows.bundles, features)
+        by_row = transposed(rows.tokens, features + rows.bundles.n_rows, room)
+        by_bundle = transposed(rows.bundles, features, room)
         work = by_row.indptr[: features + 1] + by_bundle.indptr + np.arange(features + 1)
-        return cls(by_row, by_bundle, blocks(work, BLOCK_ROWS))
+        return cls(by_row, by_bundle, blocks(work, BLOCK_ROWS), room)
 
     @property
     def nbytes(self) -> int:
@@ -100,7 +103,9 @@ class FeatureSums:
         """The function of the first feature and the sums of each block of features."""
         features, width = self.by_bundle.n_rows, residuals.shape[1]
         bundles = CSRMatrix(self.by_row.indptr[features:], *self.by_row.arrays[1:])
-        bundle_sums = np.empty((bundles.n_rows, width))
+        if width not in self._sums:
+            self._sums[width] = self.room.empty((bundles.n_rows, width), np.float64)
+        bundle_sums = self._sums[width]
         sum_rows(bundles, residuals, bundle_sums, workers)
 
         def run(block: tuple[int, int]) -> Result:
@@ -108,7 +113,9 @@ class FeatureSums:
             sums = np.empty((last - first, width))
             sum_block(self.by_row, first, residuals, residuals[:0], sums)
             sum_block(self.by_bundle, first, bundle_sums, bundle_sums[:0], sums, add=True)
-            return function(first, sums)
+            result = function(first, sums)
+            self.room.settle()
+            return result
 
         return workers.map(run, self.blocks)
 
@@ -148,10 +155,12 @@ def table_scores(rows: FeatureMatrix, table: Floats, workers: Workers) -> Floats
     return scores
 
 
-def sum_bundles(rows: FeatureMatrix, state: Floats, workers: Workers) -> Floats:
-    """The summed weight rows of every feature bundle. [U, L]"""
+def sum_bundles(
+    rows: FeatureMatrix, state: Floats, workers: Workers, out: Floats | None = None
+) -> Floats:
+    """The summed weight rows of every feature bundle, written to ``out`` if it is given. [U, L]"""
     bundles = rows.bundles
-    sums = np.empty((bundles.n_rows, state.shape[1]), state.dtype)
+    sums = np.empty((bundles.n_rows, state.shape[1]), state.dtype) if out is None else out
     sum_rows(bundles, state, sums, workers)
     return sums
 
@@ -192,6 +201,20 @@ def sum_block(
     gather(indptr, index.indices, index.values, table, more, out, 0, size, add)
 
 
-def transposed(index: CSRMatrix, columns: int) -> CSRMatrix:
-    """The transposed index."""
-    return CSRMatrix(*transpose(index.indptr, index.indices, index.values, columns))
+def transposed(index: CSRMatrix, columns: int, room: Room = IN_MEMORY) -> CSRMatrix:
+    """The transposed index.
+
+    Elsewhere than in memory it is written range by range of columns, so that what is written at
+    once lies together.
+    """
+    indices, values = index.indices, index.values
+    indptr = room.empty((columns + 1,), np.int64)
+    column_starts(indices, indptr)
+    made = CSRMatrix(
+        indptr, room.empty(indices.shape, np.int32), room.empty(values.shape, np.float64)
+    )
+    size = max(TRANSPOSED_ENTRIES, len(indices) // MOST_WALKS, 1)
+    ranges = [(0, columns)] if room is IN_MEMORY else blocks(indptr, size)
+    for first, last in ranges:
+        transpose(*index.arrays, first, last, *made.arrays)
+    return made

@@ -83,11 +83,12 @@ def _run() -> None:
         _check_memory()
         from skipchain.cli.app import app
 
-        warnings.showwarning = _warn
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: it may lack "→"
         try:
-            app()
+            with warnings.catch_warnings():
+                warnings.showwarning = _warn
+                app()
         finally:
             if sys.stdout is not None:  # closed by the caller
                 sys.stdout.flush()

@@ -26,8 +26,8 @@ def check_cluster(address: str | None, workers: int | None, *, blocks: bool) -> 
     check_address(address)
     if not blocks:
         raise SkipchainError(
-            "--cluster is for files in blocks; leave it out with --text, --force, --scheme and "
-            "--repair"
+            "--cluster is for files in blocks; leave it out with --text, --force, --scheme, "
+            "--repair and --separator"
         )
 
 

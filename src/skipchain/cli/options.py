@@ -12,12 +12,13 @@ from warnings import catch_warnings, simplefilter
 
 import typer
 
-from skipchain.cli.waiting import LINE, each_file, waiting
-from skipchain.errors import SkipchainError, UnreadLabelsWarning
+from skipchain.cli.waiting import LINE, each_file, waiting, watched_alone
+from skipchain.errors import SkipchainError, SkipchainWarning, UnreadLabelsWarning
 from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
+    from skipchain.models.base.model import AnyModel
     from skipchain.tagger import Tagger
 
 # The groups of options in the help
@@ -57,6 +58,15 @@ Columns = Annotated[
         DATA,
         "Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
         metavar="NAMES",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    option(
+        DATA,
+        "What stands between columns: tab, space (any white space), comma or semicolon; by default "
+        "recognised.",
+        metavar="NAME",
     ),
 ]
 Label = Annotated[
@@ -215,7 +225,18 @@ ClusterWorkers = Annotated[
 ]
 Overwrite = Annotated[bool, option(OUTPUT, "Replace an output file that exists.", "--overwrite")]
 Json = Annotated[bool, option(OUTPUT, "Print the answer as JSON.", "--json")]
-Quiet = Annotated[bool, option(OUTPUT, "Say nothing on stderr but errors.", "--quiet", "-q")]
+
+
+def hush(quiet: bool) -> bool:
+    """Leave out warnings, too, where a command is to be quiet."""
+    if quiet:
+        simplefilter("ignore", SkipchainWarning)
+    return quiet
+
+
+Quiet = Annotated[
+    bool, option(OUTPUT, "Say nothing on stderr but errors.", "--quiet", "-q", callback=hush)
+]
 
 
 def model_and_file(first: str | None, second: str | None) -> tuple[str | None, str | None]:
@@ -271,6 +292,7 @@ def read_corpora(
     columns: str | None,
     scheme: str | None,
     label: str | None = None,
+    separator: str | None = None,
     charset: str | None = None,
     max_bytes: str | None = None,
     repair: bool | None = None,
@@ -278,13 +300,16 @@ def read_corpora(
     labelled: bool = False,
     replaced: bool = False,
     otherwise: str | None = None,
+    keeping: AnyModel | None = None,
 ) -> Corpus:
     """All files as one corpus; how each was read is told unless ``quiet``.
 
     Files without labels are refused where they must be ``labelled``; labels that are to be
     ``replaced`` are in no scheme. Labels of no scheme are ``bare`` where ``otherwise`` says so.
+    ``keeping`` is the model that replaces them, if it does not keep that column.
     """
     from skipchain.io.formats import read_told
+    from skipchain.label_columns import with_kept_column
 
     options: dict[str, Any] = {
         "columns": column_names(columns),
@@ -295,11 +320,16 @@ def read_corpora(
     }
     if label is not None:
         options["label"] = label
+    if separator is not None:
+        options["separator"] = separator_named(separator)
     corpora = []
-    with waiting("reading", plain=not quiet) as activity:
+    with waiting("reading", quiet=quiet) as activity, watched_alone(activity, paths):
         for path in each_file(paths, activity):
-            with _labels_wanted() if labelled else nullcontext():
-                corpus, reading = read_told(path, format, **options)
+            with labels_wanted() if labelled else nullcontext():
+                corpus, reading = read_told(path, format_for(path, format, options), **options)
+            if keeping is not None:
+                corpus = with_kept_column(corpus, keeping)
+                reading = replace(reading, columns=(*corpus.columns,))
             if labelled:
                 require_labels(corpus, path, reading.format)
             if otherwise == "bare" and scheme is None:
@@ -313,7 +343,7 @@ def read_corpora(
 
 
 @contextmanager
-def _labels_wanted() -> Iterator[None]:
+def labels_wanted() -> Iterator[None]:
     """What is not read, and may be meant for labels, is an error where labels are needed."""
     with catch_warnings():
         simplefilter("error", UnreadLabelsWarning)
@@ -342,6 +372,36 @@ def column_names(columns: str | None) -> tuple[str, ...] | None:
     return None if columns is None else tuple(name.strip() for name in columns.split(","))
 
 
+SEPARATORS = {"tab": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+
+
+def separator_named(name: str) -> str:
+    """The character that --separator names.
+
+    >>> separator_named("semicolon"), separator_named(","), separator_named("TAB")
+    (';', ',', '\\t')
+    """
+    found = SEPARATORS.get(name.lower(), {"\\t": "\t"}.get(name, name))
+    if found not in SEPARATORS.values():
+        raise SkipchainError(
+            f"--separator takes {', '.join(SEPARATORS)} or the character itself, got {name!r}"
+        )
+    return found
+
+
+def format_for(path: str, format: str | None, options: dict[str, Any]) -> str | None:
+    """The format that is named; where a separator is, that of files which have it."""
+    from skipchain.io.formats import format_of_path
+
+    separator = options.get("separator")
+    if format is not None or separator is None:
+        return format
+    own = format_of_path(path)
+    if separator in ",;":
+        return "csv" if own in (None, "tsv", "conll") else own
+    return "conll" if own is None else own
+
+
 def parse_size(text: str | None) -> int | None:
     """The number of bytes that --max-bytes gives.
 
@@ -365,7 +425,7 @@ def joined(corpora: list[Corpus], paths: list[str], *, quiet: bool = True) -> Co
     from skipchain.corpus import Corpus
     from skipchain.corpus.schemes import infer_scheme
 
-    corpora = _in_common_columns(corpora, paths, quiet=quiet)
+    corpora = common_columns(corpora, paths, quiet=quiet)
     schemes = [corpus.scheme for corpus in corpora]
     if len(set(schemes)) == 1:
         return Corpus.concatenate(corpora)
@@ -380,7 +440,7 @@ def joined(corpora: list[Corpus], paths: list[str], *, quiet: bool = True) -> Co
     return Corpus.concatenate(_in_one_scheme(corpora, paths, quiet=quiet))
 
 
-def _in_common_columns(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
+def common_columns(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
     """The corpora with the columns that all of them have, in the order of the first."""
     from skipchain.corpus.corpus import LABEL
 

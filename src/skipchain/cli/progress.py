@@ -62,7 +62,9 @@ class TrainingDisplay:
             plural(problem.parameters, "weight"),
         )
         what = "" if self._stage is None else f" {self._stage}"
-        say(f"training{what}: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
+        disk = f", {megabytes(problem.disk)} of disk" if problem.disk else ""
+        memory = f"about {megabytes(problem.bytes)} of memory"
+        say(f"training{what}: {', '.join(sizes)}; {memory}{disk}")
         self._show(f"training{what}")
 
     def step(self, step: Step, dev: float | None) -> None:

@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from skipchain.cli import options
 from skipchain.cli.columns import RICHER, RICHER_RECIPE, check_left_out, tell_needs
+from skipchain.cli.from_disk import read_to_disk, tell_need
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
     from skipchain.cluster import Cluster, Files
     from skipchain.corpus import Corpus
     from skipchain.models.base.estimator import BaseEstimator
+    from skipchain.scratch.folder import Scratch
 
 WORKERS = 2
-READING = ("format", "columns", "label", "scheme", "charset", "repair", "max_bytes")
+READING = ("format", "columns", "separator", "label", "scheme", "charset", "repair", "max_bytes")
 
 
 @dataclass(frozen=True)
 class DataHere:
-    """A corpus to learn from, and the held-out one."""
+    """A corpus to learn from, in memory or in files of a ``room``, and the held-out one."""
 
     corpus: Corpus
     held_out: Corpus | None
+    room: Scratch | None = None
 
     @classmethod
     def read(
@@ -33,25 +36,39 @@ class DataHere:
         dev: list[str] | None,
         left_out: Sequence[str],
         how: Mapping[str, Any],
+        room: Scratch | None,
     ) -> DataHere:
         """Both from their files."""
-        corpus = options.read_corpora(files, **how)
+        if room is None:
+            corpus = options.read_corpora(files, **how)
+        else:
+            own = {name: value for name, value in how.items() if name != "labelled"}
+            corpus = read_to_disk(files, room, **own)
         check_left_out(left_out, corpus)
-        if not dev:
-            return cls(corpus, None)
-        return cls(corpus, options.as_in(options.read_corpora(dev, **how), corpus.scheme))
+        held_out = None
+        if dev:
+            held_out = options.as_in(options.read_corpora(dev, **how), corpus.scheme)
+        return cls(corpus, held_out, room)
 
     @property
     def fitting(self) -> dict[str, Any]:
         """What `fit` takes for the data."""
-        return {"dev": self.held_out}
+        return {"dev": self.held_out, "scratch": self.room}
 
     def prepared(self, estimator: BaseEstimator, display: Any) -> tuple[BaseEstimator, Any]:
         """The estimator with what is fitted before it, and what it is to learn from."""
+        if self.room is not None:
+            return estimator, self.corpus
         return estimator.fit_annotators(self.corpus, display)
 
-    def tell_needs(self, estimator: BaseEstimator, settings: Mapping[str, Any]) -> None:
-        """Say what a model will need to tag, before it is trained."""
+    def tell_needs(
+        self, estimator: BaseEstimator, settings: Mapping[str, Any], *, quiet: bool
+    ) -> None:
+        """Say what the training will take of a disk, and what the model will need to tag."""
+        if self.room is not None:
+            tell_need(estimator, self.corpus, self.room, quiet=quiet)
+        if quiet:
+            return
         richer = RICHER if settings["recipe"] is None else RICHER_RECIPE
         asked = settings["features"] is not None
         tell_needs(estimator.reads(self.corpus), self.corpus, None if asked else richer)
@@ -63,6 +80,8 @@ class DataHere:
 
     def advise(self, settings: Mapping[str, Any]) -> None:
         """Say what is worth trying, if anything is."""
+        if self.room is not None:  # which it would not fit
+            return
         from skipchain.selection.advice import advice
 
         if (told := advice(self.corpus, settings)) is not None:
@@ -89,6 +108,9 @@ class DataElsewhere:
             given["columns"] = options.column_names(how["columns"])
         if "max_bytes" in given:
             given["max_bytes"] = options.parse_size(how["max_bytes"])
+        if "separator" in given:
+            given["separator"] = options.separator_named(how["separator"])
+            given["format"] = options.format_for(files[0], how["format"], given)
         named = Files.of(files, **given)
         return cls(cluster, named, options.read_corpora(dev, **how) if dev else None)
 
@@ -101,7 +123,9 @@ class DataElsewhere:
         """The estimator, and what it is to learn from."""
         return estimator, self.files
 
-    def tell_needs(self, estimator: BaseEstimator, settings: Mapping[str, Any]) -> None:
+    def tell_needs(
+        self, estimator: BaseEstimator, settings: Mapping[str, Any], *, quiet: bool
+    ) -> None:
         """Nothing is known of the data yet."""
 
     def answer(self, estimator: Any) -> dict[str, Any]:
@@ -120,10 +144,11 @@ def read_data(
     dev: list[str] | None,
     left_out: Sequence[str],
     how: Mapping[str, Any],
+    room: Scratch | None,
 ) -> DataHere | DataElsewhere:
-    """The data of files, read here unless a cluster is to do so."""
+    """The data of files, read here (into the ``room``) unless a cluster is to do so."""
     if cluster is None:
-        return DataHere.read(files, dev, left_out, how)
+        return DataHere.read(files, dev, left_out, how, room)
     return DataElsewhere.read(cluster, files, dev, how)
 
 

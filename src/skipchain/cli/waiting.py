@@ -12,10 +12,11 @@ import sys
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from skipchain.report.printable import printable
+from skipchain.watching import watched
 
 if TYPE_CHECKING:
     from threading import Event
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 AFTER = 2.0  # seconds that nobody minds
 EVERY = 0.25  # seconds between looks at the clock
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+SOON = 1.0  # seconds of a part from which on its end is reckoned
 FEW = 0.01  # a share that is too small to reckon from
 WIDTH = 80  # of a terminal that does not tell
 CLEAR = "\r\x1b[K"
@@ -44,6 +46,10 @@ class Activity:
         self._what, self._total = what, 0.0
         self._end = None if left is None else self._clock() + left
 
+    def count(self, what: str) -> None:
+        """Say how much is done of something whose size is not known."""
+        self.update(what)
+
     def progress(self, done: float, total: float, extra: str = "") -> None:
         """So much of a whole is done; ``extra`` is shown beside it.
 
@@ -53,7 +59,7 @@ class Activity:
         if self._total and (total != self._total or done < self._done):
             self._began_part, self._compiled_part = now, compiled
         self._done, self._total, self._extra, self._end = done, total, extra, None
-        if total and done >= FEW * total:
+        if total and done >= FEW * total and now - self._began_part >= SOON:
             spent = now - self._began_part - (compiled - self._compiled_part)
             self._end = now + max(0.0, spent) / done * (total - done)
 
@@ -202,6 +208,11 @@ def each_file(files: Sequence[str], activity: Activity) -> Iterator[str]:
         yield file
 
 
+def watched_alone(activity: Activity, files: Sequence[str]) -> AbstractContextManager[None]:
+    """Tell how much of one file is done; of several files their sizes are told."""
+    return watched(activity.progress) if len(files) == 1 else nullcontext()
+
+
 def file_size(path: str) -> int:
     """The bytes of a file; 1 where nobody can tell."""
     try:
@@ -218,6 +229,14 @@ class PlainActivity(Activity):
     def progress(self, done: float, total: float, extra: str = "") -> None:
         """So much of a whole is done."""
         super().progress(done, total, extra)
+        self._say()
+
+    def count(self, what: str) -> None:
+        """Say how much is done of something whose size is not known."""
+        super().count(what)
+        self._say()
+
+    def _say(self) -> None:
         now = self._clock()
         if now - max(self._last, self._began) >= PLAIN_EVERY:
             self._last = now

@@ -66,6 +66,11 @@ class Cluster:
         if not self.ray.is_initialized():
             self._connect()
             self._connected = True
+        elif self.address != AUTO:
+            raise ClusterError(
+                f"this process is connected to a cluster already, so not to {self.address}; give "
+                "auto, or end that connection (ray.shutdown())"
+            )
         try:
             self._check_room()
             self._check_versions()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skipchain.arrays import Ints
 from skipchain.cluster.claims import DROPPED, Answer, Claims, Numbering
 from skipchain.cluster.hashing import feature_hashes, range_of
-from skipchain.cluster.supports import Bits, Shown, places_of
+from skipchain.cluster.supports import Bits, ShownLabels, places_of
 from skipchain.corpus import Corpus
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.reader import ViewReader
@@ -114,11 +114,11 @@ class LocalFeatures:
         ends = np.searchsorted(self.claims.templates[named], np.arange(1, count))
         return Named(vocabulary.keep(of_state, of_pairs), tuple(np.split(numbers, ends)))
 
-    def shown(self, family: str, bits: Bits, ranges: int) -> list[Shown]:
+    def shown(self, family: str, bits: Bits, ranges: int) -> list[ShownLabels]:
         """Rows of flags of a family's features, for each range that owns some of them."""
         chosen = self.of_family(family)
         owners, inside = range_of(self.claims.hashes[chosen], ranges), self.inside[chosen]
-        return [Shown(inside[owners == k], bits[owners == k]) for k in range(ranges)]
+        return [ShownLabels(inside[owners == k], bits[owners == k]) for k in range(ranges)]
 
     def place(
         self, family: str, parameters: Numbering, answers: Sequence[tuple[Bits, Ints]], width: int

@@ -23,7 +23,7 @@ STEPS, MARGINS = "steps", "margins"
 
 
 @dataclass(frozen=True)
-class Layout:
+class ParameterLayout:
     """The vector of all parameters: how many there are of states and of edges, and of what form.
 
     With ``observed`` they are those that some data show.
@@ -77,7 +77,10 @@ def widths_of(n_labels: int) -> dict[str, int]:
 
 
 def packer(
-    n_features: int, n_edge_features: int, layout: Layout, support: tuple[Ints, Ints | None] | None
+    n_features: int,
+    n_edge_features: int,
+    layout: ParameterLayout,
+    support: tuple[Ints, Ints | None] | None,
 ) -> LinearScorer:
     """A scorer of no token, for what it knows of vectors and tables of weights."""
     empty = CSRMatrix.empty(0)
@@ -98,7 +101,11 @@ class LocalLearning:
     """The learning of one worker; vectors are those of all parameters."""
 
     def __init__(
-        self, problem: ChainProblem, layout: Layout, features: LocalFeatures, workers: Workers
+        self,
+        problem: ChainProblem,
+        layout: ParameterLayout,
+        features: LocalFeatures,
+        workers: Workers,
     ) -> None:
         self.layout = layout
         self._problem = replace(problem, l2=0.0)
@@ -166,7 +173,7 @@ class LocalLearning:
                 if self._support is not None:
                     support = np.zeros((rows.n_features, problem.n_labels), np.uint8)
                     support.reshape(-1)[self._support[0]] = 1
-                self._learner = problem.stochastic(support=support, **settings)
+                self._learner = problem.stochastic(self._workers, support=support, **settings)
         return self._learner, self._tables
 
     @property

@@ -1,7 +1,8 @@
 """Learners by steps on a cluster: iterative parameter mixing (McDonald, Hall and Mann 2010).
 
 Every worker goes over its shard once, from the same weights. Then each weight moves by the mean of
-its moves on those workers whose data have a part in it, and the next pass begins.
+its moves on those workers whose data have a part in it, and the next pass begins. The mean moves
+less far than one machine would, which has gone over all data; so steps go further than it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Floats
+from skipchain.arrays import IN_MEMORY, Floats
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.cluster.learning import MARGINS, STEPS
 from skipchain.cluster.team import Team
 from skipchain.learn.saved_state import SavedState
+
+FURTHEST = 2.0  # times as far as the mean; the sum of four workers' moves grows without bound
 
 
 class MixedLearner:
     """Weights that all workers move together, pass by pass."""
 
     kind: str
+    furthest = 1.0
+    """How many times as far as the mean a weight moves, at most."""
+    room = IN_MEMORY
 
     def __init__(
         self,
@@ -35,7 +41,7 @@ class MixedLearner:
         self._settings = settings
         self._vector = start
         self._passes = 0
-        self._holders: Floats | None = None
+        self._shares: Floats | None = None
 
     @property
     def size(self) -> int:
@@ -69,10 +75,11 @@ class MixedLearner:
         how = {**self._settings, "pass": self._passes, **more}
         loss, moves = self._team.repeat(lambda: self._moved(how), self._prepare)
         self._passes += 1
-        if self._holders is None:
+        if self._shares is None:
             _, holders = self._team.repeat(self._counted, self._prepare)
-            self._holders = np.maximum(holders, 1.0)
-        return loss, [move / self._holders for move in moves]
+            holders = np.maximum(holders, 1.0)
+            self._shares = np.minimum(np.sqrt(holders), self.furthest) / holders
+        return loss, [move * self._shares for move in moves]
 
     def _counted(self) -> tuple[float, Any]:
         """How many workers have a part in each weight."""
@@ -84,9 +91,13 @@ class MixedLearner:
 
 
 class MixedSteps(MixedLearner):
-    """Steps down the likelihood, see `StochasticLikelihood`."""
+    """Steps down the likelihood, see `StochasticLikelihood`.
+
+    A weight that h workers have a part in moves √h times as far as the mean, at most twice as far.
+    """
 
     kind = STEPS
+    furthest = FURTHEST
 
     def epoch(self, rate: float) -> float:
         """One pass over all shards; returns the loss met on the way."""

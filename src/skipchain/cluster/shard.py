@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -15,9 +16,9 @@ from skipchain.chains.learn import ChainProblem
 from skipchain.chains.potentials import Constraints
 from skipchain.cluster.claims import Answer, Claims, Numbering, Settled
 from skipchain.cluster.features import Draft, LocalFeatures, Named
-from skipchain.cluster.learning import Layout, LocalLearning
+from skipchain.cluster.learning import LocalLearning, ParameterLayout
 from skipchain.cluster.sources import Files, Share, noted, sizes_of
-from skipchain.cluster.supports import Bits, Joined, Shown, edge_support, state_support
+from skipchain.cluster.supports import Bits, Joined, ShownLabels, edge_support, state_support
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import UNKNOWN, convert, infer_scheme
 from skipchain.errors import SkipchainError
@@ -73,7 +74,7 @@ class ShardFacts:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AgreedTerms:
     """What all go by: templates, the scheme of labels, and the one in which they are learnt."""
 
     templates: Templates
@@ -120,7 +121,7 @@ class Shard:
         self._facts: ShardFacts | None = None
         self._corpus: Corpus | None = None
         self._known: KnownLabels | None = None
-        self._agreed: Agreement | None = None
+        self._agreed: AgreedTerms | None = None
         self._names: tuple[str, ...] = ()
         self._draft: Draft | None = None
         self._features: LocalFeatures | None = None
@@ -129,9 +130,9 @@ class Shard:
         self._data: Dataset | None = None
         self._learning: LocalLearning | None = None
 
-    def alive(self) -> bool:
-        """Whether the worker is there."""
-        return True
+    def process(self) -> int:
+        """The number of the worker's process, if it is there."""
+        return os.getpid()
 
     @plainly
     def sizes(self, files: Files) -> list[int]:
@@ -151,7 +152,7 @@ class Shard:
         return self._facts
 
     @plainly
-    def agree(self, agreed: Agreement) -> tuple[str, ...]:
+    def agree(self, agreed: AgreedTerms) -> tuple[str, ...]:
         """Take what all agree on, and give the names of the labels here."""
         if self._agreed is None:
             assert self._corpus is not None
@@ -218,7 +219,7 @@ class Shard:
         bits = np.packbits(support(self._encoded, n_labels), axis=1)
         return several(self._features.shown(family, bits, ranges))
 
-    def join(self, *shown: Shown) -> Any:
+    def join(self, *shown: ShownLabels) -> Any:
         """Put together what all show of the range that is this worker's."""
         assert self._settled is not None
         found = Joined.of(shown, self._settled.per_template)
@@ -234,13 +235,14 @@ class Shard:
 
     # Learning ----------------------------------------------------------------------------------
 
-    def begin(self, problem: ChainProblem, layout: Layout) -> None:
+    def begin(self, problem: ChainProblem, layout: ParameterLayout) -> None:
         """Get ready to learn; ``problem`` comes without data."""
         assert self._features is not None
         self._named = None
         known = None if self._learning is None else self._learning.layout
         if known != layout:
             own = replace(problem, data=self._encoded)
+            own = own.of_positions() if problem.by_position else own
             self._learning = LocalLearning(own, layout, self._features, self._workers)
 
     @plainly

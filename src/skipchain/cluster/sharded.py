@@ -17,10 +17,10 @@ from skipchain.chains.scorer import LinearScorer
 from skipchain.cluster.claims import Numbering
 from skipchain.cluster.connection import ClusterError
 from skipchain.cluster.features import FAMILIES, vocabulary_of
-from skipchain.cluster.learning import Layout, packer, widths_of
+from skipchain.cluster.learning import ParameterLayout, packer, widths_of
 from skipchain.cluster.mixing import MixedMargins, MixedSteps
 from skipchain.cluster.objective import DistributedObjective
-from skipchain.cluster.shard import Agreement, ShardFacts
+from skipchain.cluster.shard import AgreedTerms, ShardFacts
 from skipchain.cluster.sources import Files, deal_corpus, deal_files
 from skipchain.cluster.team import Team
 from skipchain.corpus import Corpus
@@ -44,10 +44,10 @@ class ShardedData:
         self._given = given
         self._sources: list[Any] = []
         self._facts: list[ShardFacts] = []
-        self._agreed: Agreement | None = None
+        self._agreed: AgreedTerms | None = None
         self.labels: tuple[str, ...] = ()
         self._numbering: Numbering | None = None
-        self._begun: tuple[ChainProblem, Layout] | None = None
+        self._begun: tuple[ChainProblem, ParameterLayout] | None = None
         self._supports: dict[str, tuple[Numbering, Ints]] = {}
         self._observed = False
         self.active = 0.0
@@ -108,7 +108,7 @@ class ShardedData:
 
     # Agreeing ----------------------------------------------------------------------------------
 
-    def agree(self, agreed: Agreement) -> None:
+    def agree(self, agreed: AgreedTerms) -> None:
         """Let all workers take the same templates and schemes; the labels of all are known then."""
         self._agreed = agreed
         names = self._team.repeat(self._names, self._reload)
@@ -225,7 +225,7 @@ class ShardedData:
             support = places[STATE], places.get(FAMILIES[1])
             sizes = [len(places[family]) if family in places else 0 for family in FAMILIES]
         form = (problem.n_labels, *sizes, problem.order, problem.boundaries)
-        layout = Layout(observed, single, *form)
+        layout = ParameterLayout(observed, single, *form)
         data = Dataset(problem.data.rows, problem.data.offsets)
         bare = replace(problem, data=data, shards=None, initial_weights=None)
         self._begun = bare, layout
@@ -268,7 +268,7 @@ class ShardedData:
         scorer = self._layout(problem, observed=observed, single=single)
         initial = problem.initial_weights
         start = np.zeros(scorer.size) if initial is None else scorer.pack(initial)
-        how = {**settings, "sequences": self.sequences}
+        how = {**settings, "sequences": problem.n_sequences}
         return kind(self._team, scorer, start, how, self._prepare)
 
 

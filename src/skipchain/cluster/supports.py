@@ -19,7 +19,7 @@ SET = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownLabels:
     """What the data of one worker show: by the numbers of features in a range, rows of flags."""
 
     numbers: Ints  # [K]
@@ -35,7 +35,7 @@ class Joined:
     offsets: Ints  # [F]
 
     @classmethod
-    def of(cls, shown: Sequence[Shown], per_template: Ints) -> Joined:
+    def of(cls, shown: Sequence[ShownLabels], per_template: Ints) -> Joined:
         """What all workers have shown of the features of a range, so many of each template."""
         size = int(per_template.sum())
         bits = np.zeros((size, shown[0].bits.shape[1]), np.uint8)

@@ -293,6 +293,7 @@ def sent(stream: BlockTagger) -> Any:
 
 def received(stream: Any, tagger: Tagger) -> BlockTagger:
     """What labels blocks, with the tagger of a worker."""
+    tagger = tagger.by_documents
     lines = stream.lines and tagger.with_lines(stream.lines)
     labelling: BlockTagger = replace(stream, tagger=tagger, alone=tagger, lines=lines)
     return labelling

@@ -130,7 +130,7 @@ class Team:
         """Start another worker for each that is lost."""
         for number, member in enumerate(self.members):
             try:
-                self._ray.get(member.alive.remote())
+                self._ray.get(member.process.remote())
             except self._ray.exceptions.RayActorError as error:
                 self._reason = _first_line(error)
                 self.members[number] = self._start(number)

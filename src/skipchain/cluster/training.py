@@ -13,7 +13,7 @@ from skipchain.chains.learn import ChainProblem, Monitor
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
 from skipchain.cluster.connection import Cluster
-from skipchain.cluster.shard import Agreement
+from skipchain.cluster.shard import AgreedTerms
 from skipchain.cluster.sharded import ShardedData
 from skipchain.cluster.sources import Files
 from skipchain.cluster.team import Team
@@ -158,7 +158,7 @@ class ClusterTraining:
             {**learnt.facts, "workers": len(shards._team), "replaced": shards._team.replaced},
         )
 
-    def _agreement(self) -> Agreement:
+    def _agreement(self) -> AgreedTerms:
         estimator, shards = self._estimator, self._shards
         columns = {name: Column.encode([]) for name in shards.columns}
         pattern = Corpus(columns, np.zeros(1, np.int64), np.zeros(1, np.int64))
@@ -168,7 +168,7 @@ class ClusterTraining:
         scheme = estimator.scheme or shards.scheme
         scheme = None if scheme is None or is_no_scheme(scheme) else check_scheme(scheme)
         encoding = None if scheme is None else scheme if shards.partial else estimator.encoding
-        return Agreement(
+        return AgreedTerms(
             templates.for_corpus(pattern),
             estimator.min_count,
             scheme,

@@ -12,6 +12,7 @@ from skipchain.arrays import Ints
 from skipchain.errors import CorpusError
 
 SHOWN = 6  # values
+CHUNK = 1 << 20  # tokens that are counted at once
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -89,7 +90,10 @@ class Column:
 
     def used(self) -> Ints:
         """The codes of the values that some token has; a slice keeps others. [at most V]"""
-        return np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))
+        used = np.zeros(len(self.values), np.bool_)
+        for first in range(0, len(self), CHUNK):  # NumPy takes eight bytes for each code
+            used |= np.bincount(self.codes[first : first + CHUNK], minlength=len(used)) > 0
+        return np.flatnonzero(used)
 
     def compact(self) -> Column:
         """The column without values that no token has, numbered by first appearance."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints, members, offsets_of
+from skipchain.arrays import IN_MEMORY, PART, Floats, Ints, Room, members, offsets_of
 from skipchain.errors import FeatureError
 from skipchain.features.reader import ViewReader, ViewTuples, ViewValues, expand_entries
 from skipchain.features.template import Atom, View
 from skipchain.kernels.gather import compress_columns, expand_bundles
 from skipchain.kernels.intern import empty_slots, number_tuples
+from skipchain.parallel import blocks
 
 NO_VALUES = np.zeros(0, np.float64)
 MAX_FEATURE_VALUE = 1e20
@@ -69,7 +71,7 @@ class CSRMatrix:
 
     def vstack(self, other: CSRMatrix) -> CSRMatrix:
         """The matrix with the rows of another below its own."""
-        return _vstack([self, other])
+        return vstack([self, other])
 
     @property
     def n_rows(self) -> int:
@@ -85,6 +87,13 @@ class CSRMatrix:
     def row_ids(self) -> Ints:
         """The row of each entry. [K]"""
         return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
+
+    def entries(self) -> Iterator[tuple[NDArray[np.int32], Ints]]:
+        """The entries and the row of each, in parts."""
+        for first, last in blocks(self.indptr, PART):
+            indptr = self.indptr[first : last + 1]
+            rows = np.repeat(np.arange(first, last), np.diff(indptr))
+            yield self.indices[indptr[0] : indptr[-1]], rows
 
     @property
     def nbytes(self) -> int:
@@ -155,9 +164,23 @@ class FeatureMatrix:
     @property
     def n_active(self) -> int:
         """The number of (token, feature) pairs, with bundles written out."""
-        entries, sizes = self.tokens.indices, np.diff(self.bundles.indptr)
-        bundled = entries[entries >= self.n_features] - self.n_features
-        return len(entries) - len(bundled) + int(sizes[bundled].sum())
+        sizes = np.diff(self.bundles.indptr)
+        total = 0
+        for first in range(0, len(self.tokens.indices), PART):
+            entries = self.tokens.indices[first : first + PART]
+            bundled = entries[entries >= self.n_features] - self.n_features
+            total += len(entries) - len(bundled) + int(sizes[bundled].sum())
+        return total
+
+    def active_counts(self, first: int, last: int) -> Ints:
+        """The number of features of the tokens from ``first`` to ``last``, bundles written out."""
+        indptr = self.tokens.indptr[first : last + 1]
+        entries = self.tokens.indices[indptr[0] : indptr[-1]]
+        sizes = np.ones(len(entries), np.int64)
+        bundled = entries >= self.n_features
+        chosen = entries[bundled] - self.n_features
+        sizes[bundled] = self.bundles.indptr[chosen + 1] - self.bundles.indptr[chosen]
+        return np.diff(offsets_of(sizes)[indptr - indptr[0]])
 
     def take(self, tokens: Ints) -> FeatureMatrix:
         """The chosen tokens, in their order."""
@@ -211,10 +234,28 @@ class FeatureMatrix:
         index = CSRMatrix(offsets_of(sizes), entries[order], values)
         return replace(self, tokens=index, n_features=first + count)
 
-    def expanded(self) -> CSRMatrix:
-        """The index of all N tokens with the bundles written out, as other tools hold it."""
-        tokens, bundles = self.tokens.arrays, self.bundles.arrays
-        return CSRMatrix(*expand_bundles(*tokens, self.n_features, *bundles))
+    def expanded(self, room: Room = IN_MEMORY) -> CSRMatrix:
+        """The index of all N tokens with the bundles written out, as other tools hold it.
+
+        Elsewhere than in memory it is written in parts.
+        """
+        tokens, bundles = self.tokens, self.bundles.arrays
+        if room is IN_MEMORY:
+            return CSRMatrix(*expand_bundles(*tokens.arrays, self.n_features, *bundles))
+        size, weighted = self.n_active, len(tokens.values) > 0 or len(self.bundles.values) > 0
+        indptr = room.zeros(tokens.indptr.shape, np.int64)
+        indices = room.empty((size,), np.int32)
+        values = room.empty((size if weighted else 0,), np.float64)
+        end = 0
+        for first, last in blocks(tokens.indptr, PART):
+            own, ids, weights = expand_bundles(
+                tokens.indptr[first : last + 1], *tokens.arrays[1:], self.n_features, *bundles
+            )
+            begin, end = end, end + len(ids)
+            indptr[first + 1 : last + 1] = own[1:] + begin
+            indices[begin:end] = ids
+            values[begin : end if weighted else 0] = weights
+        return CSRMatrix(indptr, indices, values)
 
 
 class FeatureMatrixBuilder:
@@ -235,10 +276,7 @@ class FeatureMatrixBuilder:
         mapped = values.mapped(numbers)
         key = (atom.view.column, atom.offsets[0])
         self._groups.setdefault(key, []).append((atom.view, mapped))
-        if values.indptr is None or mapped.indptr is None:
-            lost = ((values.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
-        else:
-            lost = np.diff(values.indptr) - np.diff(mapped.indptr)
+        lost = values.lost(mapped)
         if lost.any():
             self.unknown += int(lost @ np.bincount(self.reader.shifted(*key), minlength=len(lost)))
 
@@ -285,7 +323,7 @@ class FeatureMatrixBuilder:
         for (column, offset), group in self._groups.items():
             codes = self.reader.shifted(column, offset)
             if grouped and (len(group) > 1 or group[0][1].indptr is not None):
-                add_bundles(_merge_values([values for _, values in group]), codes)
+                add_bundles(merge_values([values for _, values in group]), codes)
                 continue
             for view, values in group:
                 if values.indptr is None:
@@ -299,11 +337,11 @@ class FeatureMatrixBuilder:
             else:
                 numbers.extend(joint[0])
                 add_bundles(*joint[1:])
-        entries = _from_entries(self._tokens, self._ids, self._weights, self.reader.n_tokens)
-        return _hstack(numbers, entries), _vstack(bundles)
+        entries = from_entries(self._tokens, self._ids, self._weights, self.reader.n_tokens)
+        return hstack(numbers, entries), vstack(bundles)
 
 
-def _from_entries(
+def from_entries(
     owners: list[Ints], ids: list[NDArray[np.int32]], weights: list[Floats | None], rows: int
 ) -> CSRMatrix:
     """An index of entries that come in several lists, each with the row of each entry."""
@@ -319,7 +357,7 @@ def _from_entries(
     return CSRMatrix(indptr, np.concatenate(ids)[order].astype(np.int32), values)
 
 
-def _hstack(columns: list[NDArray[np.int32]], extra: CSRMatrix) -> CSRMatrix:
+def hstack(columns: list[NDArray[np.int32]], extra: CSRMatrix) -> CSRMatrix:
     """One index from columns [R] of numbers (−1: none), and a further index at the rows' ends."""
     if not columns:
         return extra
@@ -365,7 +403,7 @@ def _joint_bundles(
     return alone, CSRMatrix(*bundles), codes
 
 
-def _merge_values(group: list[ViewValues]) -> CSRMatrix:
+def merge_values(group: list[ViewValues]) -> CSRMatrix:
     """All features of each value as one matrix: several views of a column side by side."""
     matrices = [
         CSRMatrix(v.indptr, v.codes, NO_VALUES if v.weights is None else v.weights)
@@ -377,11 +415,12 @@ def _merge_values(group: list[ViewValues]) -> CSRMatrix:
     if len(matrices) > 1:
         weights = [m.values if len(m.values) else None for m in matrices]
         owners, ids = [m.row_ids for m in matrices], [m.indices for m in matrices]
-        extra = _from_entries(owners, ids, weights, rows)
-    return _hstack([v.codes for v in group if v.indptr is None], extra)
+        extra = from_entries(owners, ids, weights, rows)
+    return hstack([v.codes for v in group if v.indptr is None], extra)
 
 
-def _vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
+def vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
+    """One matrix below the other."""
     if not matrices:
         return CSRMatrix.empty(0)
     shifts = np.cumsum([0] + [len(m.indices) for m in matrices])

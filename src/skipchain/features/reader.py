@@ -56,6 +56,12 @@ class ViewValues:
         weights = None if self.weights is None else self.weights[keep]
         return ViewValues(codes[keep], indptr, self.size, weights)
 
+    def lost(self, mapped: ViewValues) -> Ints:
+        """How many codes of each value are not among the values mapped. [V + 2]"""
+        if self.indptr is None or mapped.indptr is None:
+            return ((self.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
+        return np.diff(self.indptr) - np.diff(mapped.indptr)
+
 
 @dataclass(frozen=True, slots=True)
 class ViewTuples:
@@ -85,9 +91,29 @@ class ViewReader:
         self._columns: dict[str, Column] = {}
         self._texts: dict[str, TextSlices] = {}
         self._shifted: dict[tuple[str, int], NDArray[np.int32]] = {}
-        lengths = np.diff(corpus.sentences)
-        self._first = np.repeat(corpus.sentences[:-1], lengths)
-        self._last = np.repeat(corpus.sentences[1:], lengths)
+        self.tokens = slice(0, corpus.n_tokens)
+        """Where these tokens stand among those of all blocks."""
+        self._bounds: tuple[Ints, Ints] | None = None
+        self._longest: int | None = None
+
+    def block(self, first: int, last: int) -> ViewReader:
+        """The reader of some sentences alone, with the numbers that all of them have."""
+        corpus = self.corpus[first:last]
+        start = int(self.corpus.sentences[first])
+        reader = ViewReader(corpus, self.functions, self.scales)
+        reader.values, reader._longest = self.values, self.longest
+        names = {view.column for view in self.values}
+        tokens = slice(start, start + corpus.n_tokens)
+        reader.tokens = slice(self.tokens.start + start, self.tokens.start + tokens.stop)
+        reader._columns = {name: self.column(name)[tokens] for name in names}
+        return reader
+
+    @property
+    def longest(self) -> int:
+        """The number of tokens of the longest sentence."""
+        if self._longest is None:
+            self._longest = int(np.diff(self.corpus.sentences).max(initial=1))
+        return self._longest
 
     @property
     def n_tokens(self) -> int:
@@ -223,17 +249,33 @@ class ViewReader:
                 v = len(self.column(column).values)
                 codes = np.roll(codes, -offset)
                 place = np.arange(self.n_tokens) + offset
-                codes[place < self._first] = v + BEFORE
-                codes[place >= self._last] = v + AFTER
+                begin, end = self._sentence_bounds()
+                codes[place < begin] = v + BEFORE
+                codes[place >= end] = v + AFTER
             self._shifted[key] = codes
         return self._shifted[key]
 
-    def counts(self, atom: Atom) -> Ints:
-        """The number of tokens that have each code of the atom's view. [size]"""
-        values = self.values[atom.view]
-        column = atom.view.column
+    def _sentence_bounds(self) -> tuple[Ints, Ints]:
+        """Where the sentence of each token begins, and where it ends. [N]"""
+        if self._bounds is None:
+            sentences = self.corpus.sentences
+            lengths = np.diff(sentences)
+            self._bounds = np.repeat(sentences[:-1], lengths), np.repeat(sentences[1:], lengths)
+        return self._bounds
+
+    def token_counts(self, column: str, offset: int) -> Ints:
+        """The number of tokens that have each value of a column so many tokens away. [V + 2]"""
         size = len(self.column(column).values) + RESERVED
-        tokens = np.bincount(self.shifted(column, atom.offsets[0]), minlength=size)
+        return np.bincount(self.shifted(column, offset), minlength=size)
+
+    def counts(self, atom: Atom, tokens: Ints | None = None) -> Ints:
+        """The number of tokens that have each code of the atom's view. [size]
+
+        ``tokens`` are those of its column's values, as `token_counts` gives them.
+        """
+        values = self.values[atom.view]
+        if tokens is None:
+            tokens = self.token_counts(atom.view.column, atom.offsets[0])
         codes = values.codes
         if values.indptr is not None:
             tokens = np.repeat(tokens, np.diff(values.indptr))
@@ -241,12 +283,14 @@ class ViewReader:
         counted = np.bincount(codes[present], tokens[present], minlength=values.size)
         return counted.astype(np.int64)
 
+    def bag_offsets(self, atom: Atom) -> list[int]:
+        """The offsets of a bag at which there may be a token."""
+        offsets = [offset for offset in atom.offsets if abs(offset) < self.longest]
+        return offsets or [atom.offsets[0]]  # all lie outside
+
     def bag(self, atom: Atom) -> list[ViewTuples]:
         """The numbers within the bag's window, each once a token, never from outside it."""
-        longest = int(np.diff(self.corpus.sentences).max(initial=1))
-        offsets = [offset for offset in atom.offsets if abs(offset) < longest]
-        offsets = offsets or [atom.offsets[0]]  # all lie outside
-        parts = [self._codes(atom.view, offset) for offset in offsets]
+        parts = [self._codes(atom.view, offset) for offset in self.bag_offsets(atom)]
         if len(parts) <= FEW and all(part.tokens is None for part in parts):
             keys = (part.keys[:, 0] for part in parts)
             columns = [np.where(codes < RESERVED, ABSENT, codes) for codes in keys]

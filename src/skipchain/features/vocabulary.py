@@ -198,7 +198,7 @@ class Vocabulary:
     def _encode(self, reader: ViewReader, workers: Workers, *, joined: bool) -> FeatureMatrix:
         """Unary templates of one (column, offset) share feature bundles; the others are columns."""
         wide = [k for k, t in enumerate(self.templates.templates) if len(t.atoms) > 1]
-        looked_up = dict(zip(wide, workers.map(partial(self._look_up, reader), wide), strict=True))
+        looked_up = dict(zip(wide, workers.map(partial(self.look_up, reader), wide), strict=True))
         builders = {
             family: FeatureMatrixBuilder(reader, self._count(family))
             for family in (STATE, PAIR, TRIGRAM)
@@ -211,7 +211,7 @@ class Vocabulary:
                 builder.add_tuples(template.atoms, *looked_up[k], first)
         return FeatureMatrix.of(*builders.values(), joined=joined)
 
-    def _look_up(self, reader: ViewReader, k: int) -> tuple[ViewTuples, NDArray[np.int32]]:
+    def look_up(self, reader: ViewReader, k: int) -> tuple[ViewTuples, NDArray[np.int32]]:
         """The conjunctions of template k that the corpus has, and which features they are."""
         tuples = reader.tuples(self.templates.templates[k].atoms)
         return tuples, find_tuples(tuples.keys, self.rows[k], self._table(k))
@@ -236,6 +236,10 @@ class Vocabulary:
             index_tuples(self.rows[k], slots)
             self._slots[k] = slots
         return self._slots[k]
+
+    def forget_tables(self) -> None:
+        """Let go of what makes look-up fast; it is made again when it is needed."""
+        self._slots.clear()
 
     # Pruning and storage -----------------------------------------------------------------------
 

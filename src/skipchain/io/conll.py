@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +14,13 @@ from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.columns.doubts import check_lists, warn_of_doubts, warn_of_swaps
+from skipchain.io.columns.doubts import look_for_doubts, warn_of_swaps
 from skipchain.io.columns.layout import (
     INDEX,
     ColumnLayout,
     given_names,
     header_names,
+    header_spelling,
     named_cells,
     recognise,
 )
@@ -87,7 +89,7 @@ def parse_rows(
     how: dict[str, Any] = {"columns": columns, "separator": separator, "comments": comments}
     found = read_table(text, path, **how, layout=layout, table=table)
     if not block:
-        look_for_doubts(found, path, table=table)
+        look_for_doubts(found.corpus, found.layout.names, found.lines, path, table=table)
     corpus = drop_standard_markers(found.corpus)
     return resolve_scheme(corpus, scheme, path, found.lines, repair)
 
@@ -129,8 +131,12 @@ def read_table(
     head = first_token_line(lines, {*marks, *remarks})
     if not head and known is None:
         raise ReadError("there is not one token in the file", path=path)
+    may_be_mixed = separator is None and "\t" in head and layout is None
     if separator is None:
         separator = "\t" if "\t" in head else " "
+    elif separator not in ("\t", " "):
+        fault = f"a column file has tabs or spaces between its columns, not {separator!r}"
+        raise CorpusError(f"{fault}; one with commas or semicolons is csv (--from csv)")
     cells = Cells.of(lines, separator)
     width = len(known) if known is not None else len(split(head, separator))
     check_width(width, path)
@@ -140,6 +146,10 @@ def read_table(
     special[marks + remarks] = True
     ragged = (cells.counts != width) & (cells.counts != 0) & ~special
     if ragged.any():
+        if may_be_mixed:  # tabs here, spaces there: cut at both, all lines may be alike
+            how: dict[str, Any] = {"columns": columns, "comments": comments, "table": table}
+            with suppress(ReadError):
+                return read_table(text, path, separator=" ", **how)
         line = int(ragged.argmax())
         wanted = f"the first line has {width}" if columns is None else f"columns= names {width}"
         fault = describe_ragged(int(cells.counts[line]), width, wanted, separator)
@@ -164,18 +174,6 @@ def read_table(
     pairs = zip(layout.names, rows, strict=True)
     corpus = roles.corpus({name: column for name, column in pairs if name != IGNORED})
     return ColumnTable(corpus, layout, separator, np.flatnonzero(roles.token) + 1)
-
-
-def look_for_doubts(found: ColumnTable, path: object, *, table: bool) -> None:
-    """Refuse or warn of what can be read but is hardly meant."""
-    if found.corpus.n_tokens == 0:
-        return
-    if table:
-        try:
-            check_lists(found.corpus)
-        except CorpusError as error:
-            raise ReadError(str(error), path=path, line=int(found.lines[0])) from None
-    warn_of_doubts(found.corpus, found.layout.names, path)
 
 
 def layout_of(
@@ -347,11 +345,7 @@ def header_of(corpus: Corpus) -> list[str] | None:
     for line in corpus.notes.get(0, ()):
         cells = header_cells(line)
         if cells is not None:
-            names = dict(zip(named_cells(cells) or (), cells, strict=True))
-            last = next(reversed(names))
-            if LABEL not in names and last not in corpus.columns:
-                names[LABEL] = names[last]
-            return [names.get(name, name) for name in corpus.columns]
+            return header_spelling(cells, list(corpus.columns))
     return None
 
 

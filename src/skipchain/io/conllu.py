@@ -10,6 +10,7 @@ import numpy as np
 from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
+from skipchain.corpus.schemes.labels import split
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.columns.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.conll import check_sentences, find_value
@@ -18,6 +19,9 @@ from skipchain.io.schemes import resolve_scheme
 
 COLUMNS = ("id", WORD, "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 EMPTY = "_"
+NOTHING = "O"  # the label of a token that has none
+MAY_BE_NOTHING = ("feats", "deps", "misc")
+"""Columns whose `_` says that there is nothing: the label ``O``. In others it is unknown."""
 DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?")
 EXTRA = re.compile(r"\d+(?:-\d+|(\.\d+))")  # a multi-word range, or an empty node
 
@@ -26,11 +30,14 @@ def parse_conllu(
     text: str,
     path: object = None,
     *,
-    label: str = "upos",
+    label: str | None = "upos",
     scheme: str | None = None,
     repair: bool | None = None,
 ) -> Corpus:
     """The corpus that a text in CoNLL-U holds; the labels are its column ``label``.
+
+    With None there are none. ``_`` is a label that is not known; but of ``feats``, ``deps`` and
+    ``misc`` it says that there is nothing, and is the label ``O``.
 
     Comments, multi-word ranges and empty nodes are kept in the notes; ``# newdoc`` begins a
     document.
@@ -39,7 +46,7 @@ def parse_conllu(
     >>> corpus.words.tolist(), corpus.labels.tolist()
     (['Ada'], ['PROPN'])
     """
-    if label not in COLUMNS[2:]:
+    if label is not None and label not in COLUMNS[2:]:
         raise CorpusError(f"label must be one of {', '.join(COLUMNS[2:])}, got {label!r}")
     lines = Lines.of(check_text(text, path))
     cells = Cells.of(lines, "\t")
@@ -62,6 +69,9 @@ def parse_conllu(
     )
     if extra.any():
         columns = [column.take(np.flatnonzero(~extra)).compact() for column in columns]
+    if label in MAY_BE_NOTHING and NOTHING not in columns[COLUMNS.index(label)].values:
+        place = COLUMNS.index(label)
+        columns[place] = spelt(columns[place], EMPTY, NOTHING)
     names = (LABEL if name == label else name for name in COLUMNS)
     corpus = roles.corpus(dict(zip(names, columns, strict=True)))
     line_numbers = np.flatnonzero(token) + 1
@@ -70,7 +80,8 @@ def parse_conllu(
 
 
 def format_conllu(corpus: Corpus, *, label: str | None = None) -> str:
-    """The corpus in CoNLL-U; the labels go to the column ``label``, else to the first one missing.
+    """The corpus in CoNLL-U; the labels go to the column ``label``, else to the first one missing,
+    or to ``misc`` where it has nothing in it.
 
     Columns that the corpus does not have are ``_``, and tokens without an id are numbered.
 
@@ -128,13 +139,24 @@ def arrange(corpus: Corpus, label: str | None) -> dict[str, Column]:
         raise CorpusError(f"CoNLL-U has no column for {names}; write conll or jsonl instead")
     columns = {name: column for name, column in corpus.columns.items() if name != LABEL}
     if corpus.labelled:
-        target = label or next((name for name in COLUMNS[3:] if name not in columns), "upos")
+        target = label or next((name for name in COLUMNS[3:] if name not in columns), None)
+        if target is None:  # all are there; the last one may have nothing in it
+            target = COLUMNS[-1]
+            if [columns[target].values[code] for code in columns[target].used()] == [EMPTY]:
+                del columns[target]
         if target not in COLUMNS[2:] or target in columns:
             raise CorpusError(f"the labels cannot be the column {target!r}; say label= for another")
-        columns[target] = corpus.labels
+        labels = corpus.labels
+        plain = target in MAY_BE_NOTHING and not any(split(own)[0] for own in labels.values)
+        columns[target] = spelt(labels, NOTHING, EMPTY) if plain else labels
     columns.setdefault("id", number_tokens(corpus))
     empty = Column.constant(EMPTY, corpus.n_tokens)
     return {name: columns.get(name, empty) for name in COLUMNS}
+
+
+def spelt(column: Column, own: str, wanted: str) -> Column:
+    """The column with one value in another spelling."""
+    return column.renamed([wanted if value == own else value for value in column.values])
 
 
 def number_tokens(corpus: Corpus) -> Column:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -29,23 +31,54 @@ def detect_format(text: str, path: str | Path) -> str | None:
     sample = text[:SAMPLE]
     if sample.lstrip().startswith('{"'):
         return "jsonl"
+    if re.match(r"\s*\[\s*\{\s*\"", sample):
+        wanted = 'one object a line is wanted, with "text" and "spans", or "tokens" and "labels"'
+        raise ReadError(f"this is a list of JSON objects; {wanted}", path=path, line=1)
     if re.search(r"<START(?::[^\s>]{1,200})?> ", sample) and "<END>" in sample:
         return "opennlp"
-    cells = rows(sample, whole=len(text) <= SAMPLE)
+    lines = token_lines(sample, whole=len(text) <= SAMPLE)
+    if is_table(lines):
+        return "csv"
+    cells = rows(lines)
     if cells and (table := column_format(cells, path)):
         return table
     return "inline" if re.search(r"<([^\W\d][\w.:-]*)>[^<]*</\1>", sample) else None
 
 
-def rows(sample: str, *, whole: bool) -> list[list[str]]:
-    """The cells of the first lines that may be tokens, a row aside that may be a header."""
+def token_lines(sample: str, *, whole: bool) -> list[str]:
+    """The first lines that may be tokens."""
     lines = unix_lines(sample).split("\n")
     if not whole:
         lines.pop()  # the sample may end within a line
     shown = (line.rstrip("\r") for line in lines if not line.startswith(("#", "-DOCSTART-")))
-    tokens = list(islice(filter(str.strip, shown), ROWS))
+    return list(islice(filter(str.strip, shown), ROWS))
+
+
+def is_table(lines: Sequence[str]) -> bool:
+    """Whether lines have cells between semicolons or commas, those of a column being span labels.
+
+    >>> is_table(["Ada;B-PER", "slept;O"]), is_table(["First, he slept", "then, he ran"])
+    (True, False)
+    """
+    for separator in ";,":
+        try:
+            cells = list(csv.reader(lines, delimiter=separator, strict=True))
+        except csv.Error:
+            continue
+        if not cells or len(cells[0]) < 2 or any(len(row) != len(cells[0]) for row in cells):
+            continue
+        columns = (set(column) for part in (cells, cells[1:]) for column in zip(*part, strict=True))
+        if any(labels - {"O"} and all(map(SPANS.fullmatch, labels)) for labels in columns):
+            return True
+    return False
+
+
+def rows(tokens: Sequence[str]) -> list[list[str]]:
+    """The cells of lines that may be tokens, a row aside that may be a header."""
     separator = "\t" if tokens and "\t" in tokens[0] else " "
     cells = [split(line, separator) for line in tokens]
+    if any(len(row) != len(cells[0]) for row in cells):
+        cells = [split(line, " ") for line in tokens]  # tabs here, spaces there
     return cells[1:] if len(cells) > 1 and named_cells(cells[0]) else cells
 
 

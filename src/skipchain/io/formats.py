@@ -133,7 +133,7 @@ def read_told(
             "--from": named,
             "--scheme": scheme,
             "--charset": charset,
-            **{f"--{name}": options.get(name) for name in ("columns", "label")},
+            **{f"--{name}": options.get(name) for name in ("columns", "label", "separator")},
         }
         advice = repair_advice(path, given)
         raise BrokenSchemeReadError(f"{error}; {advice}") from None

@@ -21,14 +21,19 @@ from skipchain.errors import (
     UnreadLabelsWarning,
     shortened,
 )
+from skipchain.io.columns.layout import LABELS as LABEL_NAMES
+from skipchain.io.columns.layout import plain_name
 from skipchain.io.conll import check_width
 from skipchain.io.files import check_text
 from skipchain.io.schemes import resolve_scheme
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
+from skipchain.watching import counted
 
 TOKENS, LABELS, TEXT, SPANS = "tokens", "labels", "text", "spans"
 DOCUMENT, LINKS = "document", "links"
 ADDED = ("starts", "ends", "marginals", "nbest")  # what ``skipchain tag`` adds to sentences
+USUAL = {SPANS: ("entities", "label", "labels"), LABELS: LABEL_NAMES}
+"""What spans and labels are called by other tools, those first that say more."""
 SHOWN_KEYS = 5  # that are not read
 Record = dict[str, Any]
 
@@ -48,19 +53,24 @@ def parse_jsonl(
     counts characters, and may be ``{"start": ..., "end": ..., "label": ...}``. Without ``"spans"``
     there are no labels. A warning names the keys that are not read.
 
+    Where neither is there, spans may stand under ``"label"``, ``"labels"`` or ``"entities"``, and
+    labels under a usual name such as ``"ner_tags"``; a warning says so.
+
     >>> parse_jsonl('{"tokens": ["Ada", "slept"], "labels": ["B-PER", "O"]}')
     Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
     >>> parse_jsonl('{"text": "Ada slept.", "spans": [[0, 3, "PER"]]}').labels.tolist()
     ['B-PER', 'O', 'O']
     """
-    lines = enumerate(check_text(text, path).split("\n"), 1)
+    texts = check_text(text, path).split("\n")
+    lines = enumerate(counted(texts, len(texts)), 1)
     records = [(k, read_record(line, path, k)) for k, line in lines if line.strip(" \t\r")]
+    records = with_usual_key(records, path)
     if is_running(records[0][1]):
         corpus = parse_texts(records, scheme, path)
         tell_unread(records, {TEXT, SPANS, DOCUMENT}, path, labelled=corpus.labelled)
         return corpus
     collector = RecordCollector()
-    for number, record in records:
+    for number, record in counted(records, len(records)):
         collector.add(record, path, number)
     known = {TOKENS, LABELS, LINKS, DOCUMENT, *ADDED, *collector.columns}
     labelled = LABEL in collector.columns
@@ -87,7 +97,8 @@ def format_jsonl(corpus: Corpus, *, form: str | None = None) -> str:
         records = token_records(corpus)
     else:
         raise CorpusError(f"form must be 'tokens' or 'text', got {form!r}")
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    told = counted(records, len(records))
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in told)
 
 
 def read_record(line: str, path: object, number: int) -> Record:
@@ -110,6 +121,44 @@ def read_record(line: str, path: object, number: int) -> Record:
     if TOKENS not in record and TEXT not in record:
         raise ReadError('the object has neither "tokens" nor "text"', path=path, line=number)
     return record
+
+
+def with_usual_key(records: list[tuple[int, Record]], path: object) -> list[tuple[int, Record]]:
+    """The records with labels or spans under our name, where they stand under another usual one.
+
+    >>> told = [(1, {"tokens": ["Ada"], "ner_tags": ["B-PER"]})]
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     with_usual_key(told, None)
+    [(1, {'tokens': ['Ada'], 'labels': ['B-PER']})]
+    """
+    first = records[0][1]
+    wanted, holds = (SPANS, holds_spans) if is_running(first) else (LABELS, holds_labels)
+    if wanted in first:
+        return records
+    names = [key for own in USUAL[wanted] for key in first if plain_name(key) == own]
+    found = [key for key in names if all(holds(record, key) for _, record in records)]
+    if not found or not any(record[found[0]] for _, record in records):
+        return records
+    file = "JSON lines" if path is None else path
+    warnings.warn(f'{file}: "{found[0]}" is read as "{wanted}"', SkipchainWarning, stacklevel=3)
+    return [
+        (number, {wanted if key == found[0] else key: value for key, value in record.items()})
+        for number, record in records
+    ]
+
+
+def holds_spans(record: Record, key: str) -> bool:
+    """Whether a key has a list of spans, as other tools write them, too."""
+    spans = record.get(key)
+    return isinstance(spans, list) and all(span_fields(span) is not None for span in spans)
+
+
+def holds_labels(record: Record, key: str) -> bool:
+    """Whether a key has a string for each token."""
+    tokens, labels = record.get(TOKENS), record.get(key)
+    if not (isinstance(tokens, list) and isinstance(labels, list) and len(tokens) == len(labels)):
+        return False
+    return all(isinstance(label, str) for label in labels)
 
 
 def is_running(record: Record) -> bool:
@@ -283,14 +332,20 @@ def read_spans(spans: Any, path: object, number: int) -> list[Span]:
         raise ReadError('"spans" must be a list', path=path, line=number)
     triples: list[Span] = []
     for span in spans:
-        fields = span
-        if isinstance(span, dict):
-            fields = [span.get(key) for key in ("start", "end", "label")]
-        if not isinstance(fields, list) or list(map(type, fields)) != [int, int, str]:
+        fields = span_fields(span)
+        if fields is None:
             fault = f'wanted a span [start, end, "TYPE"], got {quoted(span)}'
             raise ReadError(fault, path=path, line=number)
         triples.append((fields[0], fields[1], fields[2]))
     return triples
+
+
+def span_fields(span: Any) -> list[Any] | None:
+    """Start, end and type of a span; None where it is no such thing."""
+    if isinstance(span, dict):
+        span = [span.get(key) for key in ("start", "end", "label")]
+    fits = isinstance(span, list) and list(map(type, span)) == [int, int, str]
+    return span if fits else None
 
 
 def token_records(corpus: Corpus) -> list[Record]:

@@ -14,6 +14,7 @@ from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import check_sentences, split
 from skipchain.io.files import check_text
 from skipchain.io.standoff import Span, token_spans
+from skipchain.watching import counted
 
 START = re.compile(r"<START(?::([^\s>]+))?>")
 END = "<END>"
@@ -33,7 +34,8 @@ def parse_opennlp(text: str, path: object = None, *, scheme: str | None = None) 
     spans: list[Span] = []
     sentences: list[int] = []
     documents = [0]
-    for number, line in enumerate(check_text(text, path).replace("\r\n", "\n").split("\n"), 1):
+    lines = check_text(text, path).replace("\r\n", "\n").split("\n")
+    for number, line in enumerate(counted(lines, len(lines)), 1):
         sentence, inside = read_sentence(line, path, number)
         if sentence:
             spans.extend((len(words) + a, len(words) + b, kind) for a, b, kind in inside)

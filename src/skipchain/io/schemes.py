@@ -27,6 +27,19 @@ HEADER = (
 )
 
 
+class PartName(str):
+    """The name of a file of which a part is read that begins with the line ``first``."""
+
+    first = 1
+
+    @classmethod
+    def of(cls, path: object, first: int) -> PartName:
+        """The name of the part."""
+        part = cls(path)
+        part.first = first
+        return part
+
+
 def resolve_scheme(
     corpus: Corpus,
     scheme: str | None,
@@ -71,7 +84,7 @@ def resolve_scheme(
     if first and lines is not None and is_alone(corpus.labels) and is_unreadable(corpus.labels):
         fault = f"label {corpus.labels.tolist()[0]!r} does not belong to {found.scheme}"
         raise ReadError(f"{fault}{HEADER}", path=path, line=int(lines[0]))
-    told = found.told(lambda token: place(corpus, token, lines))
+    told = found.told(lambda token: place(corpus, token, lines, path))
     if told is not None:
         advice = "; --no-repair (repair=False) leaves labels as they are" * bool(
             len(found.repaired)
@@ -80,19 +93,21 @@ def resolve_scheme(
         warnings.warn(f"{shown}: {told}{advice}", SkipchainWarning, stacklevel=2)
     if found.scheme is not None and repair is not False:
         for near in near_types(found.labels):
-            where = place(corpus, near.token, lines)
+            where = place(corpus, near.token, lines, path)
             often = f"{near.counts[0]:,} and {near.counts[1]:,} labels"
             told = f"{where}: the type {near.rare!r} is rare and much like {near.frequent!r}"
             warnings.warn(f"{path or 'labels'}: {told} ({often})", SkipchainWarning, stacklevel=2)
     return replace(corpus.with_labels(found.labels), scheme=found.scheme)
 
 
-def place(corpus: Corpus, token: int, lines: Ints | None = None) -> str:
-    """Where a token stands: its line, else its sentence."""
+def place(corpus: Corpus, token: int, lines: Ints | None = None, path: object = None) -> str:
+    """Where a token stands: its line, else its sentence, counted from where a part begins."""
+    first = path.first if isinstance(path, PartName) else 1
     if lines is not None:
-        return f"line {lines[token]}"
+        return f"line {lines[token] + first - 1}"
     sentence = int(np.searchsorted(corpus.sentences, token, side="right")) - 1
-    return f"sentence {sentence}, token {token - corpus.sentences[sentence]}"
+    behind = f" from line {first} on" if first > 1 else ""
+    return f"sentence {sentence}{behind}, token {token - corpus.sentences[sentence]}"
 
 
 def is_alone(labels: Column) -> bool:

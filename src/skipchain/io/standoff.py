@@ -15,6 +15,7 @@ from skipchain.corpus.schemes import Spans, check_scheme, encode, is_no_scheme
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.schemes import resolve_scheme
 from skipchain.io.tokenizer import Tokens, tokenize, word_set
+from skipchain.watching import counted
 
 Span = tuple[int, int, str]  # start, end and type; characters of a text, or tokens
 TokenizedPassage = tuple[Tokens, list[Span]]  # the tokens of a passage, and its spans as tokens
@@ -49,7 +50,8 @@ def corpus_of(
     >>> corpus.words.tolist(), corpus.labels.tolist()
     (['Ada', 'slept', '.'], ['B-PER', 'O', 'O'])
     """
-    tokenized = [tokenize_passage(passage, path) for passage in passages]
+    told = counted(passages, len(passages))
+    tokenized = [tokenize_passage(passage, path) for passage in told]
     return build_corpus(passages, tokenized, scheme, path)
 
 

@@ -1,4 +1,4 @@
-"""Files that may be larger than memory: lines and blocks of text, unpacked as they are read."""
+"""Files that may be larger than memory: lines of text, unpacked as they are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from skipchain.io.charsets import Utf8File, decode_text
 from skipchain.io.files import open_binary, refuse_model
 from skipchain.io.unpack import UnpackedFile, describe_size
 
-BLOCK = 8 << 20  # bytes
 LONGEST_LINE = 64 << 20  # bytes; a file may be larger than memory, but none of its lines
 
 
@@ -33,38 +32,6 @@ def numbered_lines(
     with open_stream(path, charset, named=named) as file:
         for number, line in enumerate(lines_of(file, path), 1):
             yield number, decode_text(line, path, number).rstrip("\r\n")
-
-
-def text_blocks(
-    path: str | Path, size: int = BLOCK, *, charset: str | None = None
-) -> Iterator[str]:
-    """The text in blocks of about ``size`` bytes that end behind a blank line, else behind a line.
-
-    ``charset`` is as for `skipchain.read`.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.txt").write_text("One.\\n\\nTwo\\nthree.\\n\\n")
-    ...     list(text_blocks(folder + "/a.txt", 8))
-    ['One.\\n\\n', 'Two\\nthree.\\n\\n']
-    """
-    with open_stream(path, charset, named=True) as file:
-        lines: list[bytes] = []
-        first, length = 1, 0
-        for line in lines_of(file, path):
-            lines.append(line)
-            length += len(line)
-            if length < size:
-                continue
-            stop = len(lines)
-            if sum(map(len, lines)) < 2 * size:  # else the paragraph is cut wherever it stands
-                blank = (k + 1 for k in reversed(range(len(lines))) if not lines[k].strip())
-                stop = next(blank, stop)
-            yield decode_text(b"".join(lines[:stop]), path, first)
-            first += stop
-            lines, length = lines[stop:], 0
-        if lines:
-            yield decode_text(b"".join(lines), path, first)
 
 
 def lines_of(file: IO[bytes], path: object) -> Iterator[bytes]:

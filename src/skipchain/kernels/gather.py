@@ -47,26 +47,32 @@ def pick(values, places, first, out):
 
 
 @kernel
-def transpose(indptr, indices, values, columns):
-    """The transposed index: for each column its rows in rising order, by a counting sort."""
-    rows = indptr.shape[0] - 1
-    transposed_indptr = np.zeros(columns + 1, np.int64)
+def column_starts(indices, starts):
+    """Where the entries of each column begin in the transposed index, and end. [C + 1]"""
+    for c in range(starts.shape[0]):
+        starts[c] = 0
     for k in range(indices.shape[0]):
-        transposed_indptr[indices[k] + 1] += 1
-    for c in range(columns):
-        transposed_indptr[c + 1] += transposed_indptr[c]
-    place = transposed_indptr[:-1].copy()
-    transposed_indices = np.empty(indices.shape[0], np.int32)
-    transposed_values = np.empty(values.shape[0], values.dtype)
+        starts[indices[k] + 1] += 1
+    for c in range(starts.shape[0] - 1):
+        starts[c + 1] += starts[c]
+
+
+@kernel
+def transpose(indptr, indices, values, first, last, starts, out_indices, out_values):
+    """Write the transposed index of the columns from ``first`` to ``last``, by a counting sort.
+
+    For each column these are its rows in rising order, from ``starts`` [C + 1] on.
+    """
+    place = starts[first:last].copy()
     weighted = values.shape[0] > 0
-    for r in range(rows):
+    for r in range(indptr.shape[0] - 1):
         for k in range(indptr[r], indptr[r + 1]):
-            c = indices[k]
-            transposed_indices[place[c]] = r
-            if weighted:
-                transposed_values[place[c]] = values[k]
-            place[c] += 1
-    return transposed_indptr, transposed_indices, transposed_values
+            c = indices[k] - first
+            if 0 <= c < last - first:
+                out_indices[place[c]] = r
+                if weighted:
+                    out_values[place[c]] = values[k]
+                place[c] += 1
 
 
 @kernel

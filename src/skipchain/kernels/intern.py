@@ -100,12 +100,45 @@ def number_tuples(keys, slots):
     return numbers, rows[:count].copy(), counts[:count].copy()
 
 
+@kernel
+def number_further(keys, rows, count, slots):
+    """Number the rows of keys [K, M] as `number_tuples` goes on after the first ``count`` rows.
+
+    Returns numbers [K], and the places [E] in keys of those that are new, in their order, which are
+    added to the rows [R, M]. There and in ``slots``, which has the rows, must be room for K more.
+    No member is negative.
+    """
+    known = count
+    numbers = np.empty(keys.shape[0], np.int32)
+    places = np.empty(keys.shape[0], np.int64)
+    for k in range(keys.shape[0]):
+        at = _tuple_slot(slots, rows, keys, k)
+        if slots[at] < 0:
+            slots[at] = count
+            for m in range(keys.shape[1]):
+                rows[count, m] = keys[k, m]
+            places[count - known] = k
+            count += 1
+        numbers[k] = slots[at]
+    return numbers, places[: count - known].copy()
+
+
 def index_tuples(rows, slots):
     """Fill the table with the distinct rows [D, M], row d as number d."""
+    _fill(_tuple_hashes(rows), slots)
+
+
+def hash_tuples(rows):
+    """A hash of each row [D], all of whose bits depend on all of the row."""
+    return _mix.plain(_tuple_hashes(rows))
+
+
+def _tuple_hashes(rows):
+    """What `_tuple_slot` makes of each row before the bits are spread."""
     hashes = np.full(rows.shape[0], BASIS)
     for m in range(rows.shape[1]):
         hashes = (hashes ^ rows[:, m].astype(np.uint64)) * PRIME
-    _fill(hashes, slots)
+    return hashes
 
 
 @kernel

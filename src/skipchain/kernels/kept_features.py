@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from skipchain.kernels.kernel import kernel
 
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+
 
 class FeatureIndex(NamedTuple):
     """The two-level index of tokens' features and the index of label pairs' features.
@@ -34,7 +36,7 @@ class FeatureIndex(NamedTuple):
 
 
 class KeptFeatures(NamedTuple):
-    """The features of one chain, token after token; those of token t end before ``ends[t + 1]``.
+    """The features of chains, token after token; those of token t end before ``ends[t + 1]``.
 
     ``values`` of length 0 means ones.
     """
@@ -45,13 +47,21 @@ class KeptFeatures(NamedTuple):
 
 
 @kernel
-def room_for_features(longest, entries, weighted):
-    """Room for the features of one chain of up to so many tokens and entries."""
-    return KeptFeatures(
-        np.zeros(longest + 1, np.int64),
-        np.empty(entries, np.int32),
-        np.empty(entries if weighted else 0),
-    )
+def draw_chains(features, split, offsets, order, keep, random, kept, kept_pairs):
+    """`draw_features` of chains in this order, one after the other, and `draw_edge_features`."""
+    place = 0
+    for c in order:
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
+        draw_features(features, split, first, length, keep, random, kept, place)
+        if kept_pairs.indices.shape[0] > 0:
+            draw_edge_features(features, first, length, keep, random, kept_pairs, place)
+        place += length
+
+
+@kernel
+def of_chain(kept, place, length):
+    """The kept features of the chain whose first token comes at this place."""
+    return KeptFeatures(kept.ends[place : place + length + 1], kept.indices, kept.values)
 
 
 @kernel
@@ -66,17 +76,17 @@ def _bernoulli(state, keep):
 
 
 @kernel
-def draw_features(features, split, first, length, keep, random, kept):
+def draw_features(features, split, first, length, keep, random, kept, place):
     """List the features of one chain that stay where others are left out at random.
 
     Each entry of a token (a feature or a whole bundle) stays with probability keep[1], and each
     feature of it with probability keep[0]. Entries from ``split`` on are bundles. random [1] is the
-    state of the generator.
+    state of the generator. The chain's tokens are ``kept`` from ``place`` on.
     """
     weighted, bundle_weighted = features.values.shape[0] > 0, features.bundle_values.shape[0] > 0
     listed = kept.values.shape[0] > 0
     state = random[0]
-    n = 0
+    n = kept.ends[place]
     for t in range(length):
         for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
             state, on = _bernoulli(state, keep[1])
@@ -98,16 +108,16 @@ def draw_features(features, split, first, length, keep, random, kept):
                     kept.values[n] = v * features.bundle_values[b] if bundle_weighted else v
                 state, on = _bernoulli(state, keep[0])
                 n += on
-        kept.ends[t + 1] = n
+        kept.ends[place + t + 1] = n
     random[0] = state
 
 
 @kernel
-def draw_edge_features(features, first, length, keep, random, kept):
+def draw_edge_features(features, first, length, keep, random, kept, place):
     """`draw_features` of what goes with pairs of labels, which has no bundles."""
     weighted = features.edge_values.shape[0] > 0
     state = random[0]
-    n = 0
+    n = kept.ends[place]
     for t in range(length):
         for k in range(features.edge_indptr[first + t], features.edge_indptr[first + t + 1]):
             kept.indices[n] = features.edge_indices[k]
@@ -117,7 +127,7 @@ def draw_edge_features(features, first, length, keep, random, kept):
             if on:
                 state, on = _bernoulli(state, keep[0])
             n += on
-        kept.ends[t + 1] = n
+        kept.ends[place + t + 1] = n
     random[0] = state
 
 
@@ -146,23 +156,23 @@ def sum_rows(indices, values, low, high, table, out):
             out[j] = total
         return
     for start in range(0, width, 4):
-        j = min(start, width - 4)
+        j = np.uint64(min(start, width - 4))  # without a sign, which each access would look at
         a = b = c = d = 0.0
         if values.shape[0] > 0:
             for k in range(low, high):
-                r, v = indices[k], values[k]
+                r, v = np.uint64(indices[k]), values[k]
                 a += v * table[r, j]
-                b += v * table[r, j + 1]
-                c += v * table[r, j + 2]
-                d += v * table[r, j + 3]
+                b += v * table[r, j + ONE]
+                c += v * table[r, j + TWO]
+                d += v * table[r, j + THREE]
         else:
             for k in range(low, high):
-                r = indices[k]
+                r = np.uint64(indices[k])
                 a += table[r, j]
-                b += table[r, j + 1]
-                c += table[r, j + 2]
-                d += table[r, j + 3]
-        out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
+                b += table[r, j + ONE]
+                c += table[r, j + TWO]
+                d += table[r, j + THREE]
+        out[j], out[j + ONE], out[j + TWO], out[j + THREE] = a, b, c, d
 
 
 @kernel

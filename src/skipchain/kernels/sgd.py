@@ -12,14 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.kernels import chain2 as order2
-from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
-from skipchain.kernels.kept_features import (
-    draw_edge_features,
-    draw_features,
-    room_for_features,
-    score_pairs,
-    score_tokens,
-)
+from skipchain.kernels.chain import _row_peaks, _scaled_passes, local_path, subtract_path
+from skipchain.kernels.kept_features import of_chain, score_pairs, score_tokens
 from skipchain.kernels.kernel import kernel
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
@@ -112,7 +106,7 @@ def _count_occurrences(kept, kept_pairs, gold, tally, clear):
             known = gold[t] < 0 or gold[t] == i
             tally.labels[i] = 0.0 if clear else tally.labels[i] + known
     for listed, counts in ((kept, tally.state), (kept_pairs, tally.edges)):
-        for k in range(listed.ends[gold.shape[0]]):
+        for k in range(listed.ends[0], listed.ends[gold.shape[0]]):
             f, v = listed.indices[k], listed.values[k] if listed.values.shape[0] else 1.0
             counts[f] = 0.0 if clear else counts[f] + v * v
 
@@ -274,20 +268,25 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, p
 
 
 @kernel
-def likelihood_epoch(
-    features, tables, second, squares, support, masks, candidates, offsets, order, gold, allowed,
-    local, bounded, rate, shrink, keep, random, room
+def likelihood_steps(
+    drawn, drawn_pairs, tables, second, squares, support, masks, candidates, offsets, order, gold,
+    allowed, local, bounded, rate, shrink, keep, progress, last
 ):  # fmt: skip
-    """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
+    """Stochastic steps on −log p(labels | input), chain by chain, in this order.
 
-    The gradient in the potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L]
-    the clamped term sums over all allowed paths, else it is the gold path. With ``local`` each
-    position is normalised given the gold label before it. Every step multiplies the weights by
-    1 − rate · shrink; for those of features this is done by one common factor. ``second`` are the
-    tables' triples, or None for chains of order 1, which then compile nothing of order 2.
+    ``drawn`` are the features of these chains as `draw_chains` lists them. The gradient in the
+    potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L] the clamped term
+    sums over all allowed paths, else it is the gold path. With ``local`` each position is
+    normalised given the gold label before it. Every step multiplies the weights by
+    1 − rate · shrink; for those of features this is done by one common factor, which is progress[0]
+    until the ``last`` steps of a pass have been taken. The loss is added to progress[1].
+    ``second`` are the tables' triples, or None for chains of order 1, which then compile nothing of
+    order 2.
     """
     labels = tables.state.shape[1]
-    longest = _longest(offsets)
+    longest = 1
+    for c in order:
+        longest = max(longest, offsets[c + 1] - offsets[c])
     paired = tables.edges.shape[0] > 0
     node = np.empty((longest, labels))
     edge = np.empty((longest if paired else 1, labels, labels))
@@ -300,10 +299,6 @@ def likelihood_epoch(
     triples, rows = np.zeros(tables.triples.shape), np.empty((longest + 1, labels), np.int64)
     counts, bounds = np.ones(longest + 1, np.int64), np.zeros(2, np.int64)
     log_z = np.empty(1)
-    weighted = features.values.shape[0] > 0 or features.bundle_values.shape[0] > 0
-    kept = room_for_features(longest, room, weighted)
-    pairs_weighted = features.edge_values.shape[0] > 0
-    kept_pairs = room_for_features(longest, room if paired else 0, pairs_weighted)
     counted = longest > LONG_CHAIN and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
     none = OccurrenceCounts(np.zeros(0), np.zeros(0), np.zeros(0))
     tally = none
@@ -311,16 +306,15 @@ def likelihood_epoch(
         tally = OccurrenceCounts(
             np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
         )
-    scale, loss = 1.0, 0.0
+    scale, loss, place = progress[0], progress[1], 0
     for c in order:
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         if length == 0:
             continue
         many = length if paired else 1
         factor = 1.0 / (keep[0] * keep[1])
-        draw_features(features, tables.state.shape[0], first, length, keep, random, kept)
-        if paired:
-            draw_edge_features(features, first, length, keep, random, kept_pairs)
+        kept, kept_pairs = of_chain(drawn, place, length), of_chain(drawn_pairs, place, length)
+        place += length
         score_tokens(kept, tables.state, scale / (keep[0] * keep[1]), length, node)
         score_pairs(
             kept_pairs, tables, masks, candidates, scale / (keep[0] * keep[1]), first, length, node,
@@ -396,6 +390,8 @@ def likelihood_epoch(
             _scale_rows(tables.state, scale)
             _scale_rows(tables.edges, scale)
             scale = 1.0
-    _scale_rows(tables.state, scale)
-    _scale_rows(tables.edges, scale)
-    return loss
+    if last:
+        _scale_rows(tables.state, scale)
+        _scale_rows(tables.edges, scale)
+        scale = 1.0
+    progress[0], progress[1] = scale, loss

@@ -39,11 +39,12 @@ class EarlyStopping:
         """Whether to stop."""
         stop = False
         if self._score is not None and self._due(step):
-            self._latest = self._score(step.vector)
+            vector = step.vector.astype(np.float64, copy=False)
+            self._latest = self._score(vector)
             if self._patience is not None:
                 if self._latest > self._top:
                     self._top = self._latest
-                    self.best = replace(step, vector=step.vector.copy())
+                    self.best = replace(step, vector=vector.copy())
                 since = step.iteration - (self.best.iteration if self.best else 0)
                 stop = self._top > 0.0 and since >= self._patience  # before, nothing is learnt yet
         if self._tell is not None:
@@ -54,7 +55,7 @@ class EarlyStopping:
         """With patience: the result where the held-out score was best."""
         if self.best is None:
             return result
-        return replace(result, vector=self.best.vector, loss=self.best.loss)
+        return replace(result, vector=np.asarray(self.best.vector, np.float64), loss=self.best.loss)
 
     def state(self) -> SavedState:
         """The scores so far, and the best vector."""

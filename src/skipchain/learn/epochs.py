@@ -8,9 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats
+from skipchain.arrays import IN_MEMORY, Floats, Room
 from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
+from skipchain.learn.vectors import map_blocks
+from skipchain.parallel import Workers
 
 
 def run_epochs(
@@ -21,13 +23,15 @@ def run_epochs(
     average_from: float = 1.0,
     callback: Callable[[Step], bool | None] | None = None,
     trail: Trail | None = None,
+    room: Room = IN_MEMORY,
+    workers: Workers | None = None,
 ) -> OptimisationResult:
     """Call ``epoch(done)`` so many times, ``done`` rising from 0 towards 1; it returns its loss.
 
     From ``average_from`` on (a share of all epochs) the result is the average of what ``vector()``
     gives after each epoch, before that what it gives last. It ends early when ``callback`` returns
     True, or on a keyboard interrupt, which keeps what has been reached. A ``trail`` is told of
-    every epoch, and may have one to go on after.
+    every epoch, and may have one to go on after. The average is made in ``room``, by ``workers``.
 
     >>> x = np.zeros(1)
     >>> def epoch(done):
@@ -41,9 +45,6 @@ def run_epochs(
     held = 0
     loss, number = float("nan"), 0
     reason = f"{epochs} epochs"
-
-    def reached() -> Floats:
-        return vector().astype(np.float64) if average is None else average
 
     def state() -> SavedState:
         values = {"number": number, "loss": loss, "held": held}
@@ -61,12 +62,13 @@ def run_epochs(
             if number > average_from * epochs:
                 held += 1
                 if average is None:
-                    average = vector().astype(np.float64)
+                    average = room.copy(vector(), np.float64)
                 else:
-                    average += (vector() - average) / held
+                    _update(average, vector(), held, workers or Workers(1))
             seconds = time.perf_counter() - began
+            now = vector() if average is None else average
             if callback is not None and callback(
-                Step(number, reached(), loss, seconds, planned=epochs, evaluations=number)
+                Step(number, now, loss, seconds, planned=epochs, evaluations=number)
             ):
                 reason = "stopped early"
                 break
@@ -74,4 +76,16 @@ def run_epochs(
                 trail.note(state)
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    return OptimisationResult(reached(), loss, number, number, reason)
+    last = room.copy(vector(), np.float64) if average is None else average
+    return OptimisationResult(last, loss, number, number, reason)
+
+
+def _update(average: Floats, vector: NDArray[np.floating], count: int, workers: Workers) -> None:
+    """Take one more vector into the average of ``count``, itself included."""
+
+    def update(first: int, last: int) -> None:
+        change = vector[first:last] - average[first:last]
+        change /= count
+        average[first:last] += change
+
+    map_blocks(update, len(average), workers)

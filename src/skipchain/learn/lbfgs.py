@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Arrays, Floats
+from skipchain.arrays import IN_MEMORY, Floats, Room
+from skipchain.learn.curvature_pairs import CurvaturePairs
 from skipchain.learn.descent import descend
 from skipchain.learn.line_search import ARMIJO, MAX_TRIALS, Objective, Point, wolfe_search
-from skipchain.learn.saved_state import SavedState, Trail
+from skipchain.learn.saved_state import Trail
 from skipchain.learn.step import OptimisationResult, Step
-from skipchain.learn.vectors import add_dot, dot, norm
+from skipchain.learn.vectors import dot, norm
+from skipchain.parallel import Workers
 
 RESCALE_AT, RESCALE_EVERY = (5, 10, 20), 40
 
@@ -31,6 +31,8 @@ def minimize(
     curvature: Callable[[], Floats] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
     trail: Trail | None = None,
+    room: Room = IN_MEMORY,
+    workers: Workers | None = None,
 ) -> OptimisationResult:
     """Minimise ``function(x) + l1 · Σ|x|`` from ``start``.
 
@@ -41,12 +43,13 @@ def minimize(
     It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period``
     iterations, when the gradient vanishes, after ``max_iterations``, when ``callback`` returns
     True, or on a keyboard interrupt, which keeps what has been reached. A ``trail`` is told of
-    every iteration, and may have one to go on after.
+    every iteration, and may have one to go on after. Earlier steps are kept in ``room``. Directions
+    are found by ``workers``; the bits of a result do not depend on their number.
 
     >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2)).vector
     array([3., 3.])
     """
-    history = _CurvaturePairs(memory, len(start))
+    history = CurvaturePairs(memory, len(start), workers, room)
 
     def penalised(x: Floats) -> tuple[float, Floats]:
         value, gradient = function(x)
@@ -55,26 +58,28 @@ def minimize(
     def slope(at: Point) -> Floats:
         return _pseudo_gradient(at.vector, at.gradient, l1) if l1 else at.gradient
 
-    def move(at: Point, slope: Floats, iteration: int) -> Point:
-        if curvature is not None and _is_rescale_iteration(iteration):
-            history.rescale(curvature())
+    def step(at: Point, slope: Floats) -> Point:
         direction = history.direction(slope)
         if l1:
             direction[direction * slope >= 0.0] = 0.0
         if dot(direction, slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
-            history.pairs.clear()
+            history.clear()
             direction = -slope
-        size = 1.0 if history.pairs else 1.0 / norm(slope)
+        size = 1.0 if len(history) else 1.0 / norm(slope)
         if l1:
-            found = _orthant_search(penalised, at, slope, direction, size)
-        else:
-            found = wolfe_search(function, at, direction, size)
+            return _orthant_search(penalised, at, slope, direction, size)
+        return wolfe_search(function, at, direction, size)
+
+    def move(at: Point, slope: Floats, iteration: int) -> Point:
+        if curvature is not None and _is_rescale_iteration(iteration):
+            history.rescale(curvature())
+        found = step(at, slope)
+        if not found.accepted and len(history):
+            history.clear()
+            again = step(at, slope)
+            found = replace(again, trials=again.trials + found.trials)
         if found.accepted:
-            history.add(found.vector - at.vector, found.gradient - at.gradient)
-        elif history.pairs:
-            history.pairs.clear()
-            again = move(at, slope, iteration)
-            return replace(again, trials=again.trials + found.trials)
+            history.add((at.vector, at.gradient), (found.vector, found.gradient))
         return found
 
     return descend(
@@ -93,82 +98,6 @@ def minimize(
 def _is_rescale_iteration(iteration: int) -> bool:
     """Whether the diagonal is worth another look: often at first, when it changes fast."""
     return iteration in RESCALE_AT or (iteration > 0 and iteration % RESCALE_EVERY == 0)
-
-
-@dataclass(frozen=True, slots=True)
-class _CurvaturePair:
-    """A step, the change of the gradient along it, and their product.
-
-    Single precision is enough for a direction, and halves what is kept and read.
-    """
-
-    step: NDArray[np.float32]
-    change: NDArray[np.float32]
-    product: float
-
-
-class _CurvaturePairs:
-    """The last steps, from which the curvature is guessed; older ones are forgotten."""
-
-    def __init__(self, memory: int, size: int) -> None:
-        self.pairs: deque[_CurvaturePair] = deque(maxlen=memory)
-        self._scale: NDArray[np.float32] | None = None
-        self._size = size
-
-    def state(self) -> SavedState:
-        """All pairs, and the diagonal."""
-        arrays: Arrays = {} if self._scale is None else {"scale": self._scale}
-        arrays["products"] = np.array([pair.product for pair in self.pairs])
-        for number, pair in enumerate(self.pairs):
-            arrays |= {f"step.{number}": pair.step, f"change.{number}": pair.change}
-        return SavedState({}, arrays)
-
-    def restore(self, saved: SavedState) -> None:
-        """Be again as when this state was taken."""
-        self.pairs.clear()
-        for number, product in enumerate(saved.array("products", np.float64, None).tolist()):
-            names = (f"step.{number}", f"change.{number}")
-            step, change = (saved.array(name, np.float32, self._size) for name in names)
-            self.pairs.append(_CurvaturePair(step, change, product))
-        if "scale" in saved.arrays:
-            self._scale = saved.array("scale", np.float32, self._size)
-
-    def rescale(self, curvature: Floats) -> None:
-        """Start from this diagonal from now on."""
-        self._scale = (curvature**-0.5).astype(np.float32)
-
-    def add(self, step: Floats, change: Floats) -> None:
-        """Remember a step, unless rounding has spoilt what it tells."""
-        product = dot(step, change)
-        if product > 1e-10 * dot(change, change):
-            self.pairs.append(
-                _CurvaturePair(step.astype(np.float32), change.astype(np.float32), product)
-            )
-
-    def direction(self, slope: Floats) -> Floats:
-        """−H · slope by the two-loop recursion (Nocedal 1980)."""
-        d = -slope
-        if not self.pairs:
-            return d
-        pairs = list(self.pairs)
-        factors = []
-        product = dot(pairs[-1].step, d)
-        for newer, older in zip(reversed(pairs), [*reversed(pairs[:-1]), None], strict=True):
-            factors.append(product / newer.product)
-            after = newer.change if older is None else older.step
-            product = float(add_dot(d, -factors[-1], newer.change, after))
-        change = pairs[-1].change
-        if self._scale is not None:
-            d *= self._scale
-            change = change * self._scale
-        d *= pairs[-1].product / dot(pairs[-1].change, change)
-        product = dot(pairs[0].change, d)
-        for older, newer, factor in zip(
-            pairs, [*pairs[1:], pairs[0]], reversed(factors), strict=True
-        ):
-            step = factor - product / older.product
-            product = float(add_dot(d, step, older.step, newer.change))
-        return d
 
 
 def _orthant_search(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from skipchain.arrays import Floats
 
 INTERRUPTED = "interrupted"
@@ -14,7 +17,8 @@ class Step:
     """The state of a minimisation after one iteration, or one epoch."""
 
     iteration: int
-    vector: Floats
+    vector: NDArray[np.floating]
+    """The weights, which may be those that go on to change: copy what is to stay."""
     loss: float
     seconds: float
     gradient_norm: float | None = None

@@ -1,18 +1,24 @@
-"""Products of long vectors, on the calling thread alone."""
+"""Products of long vectors, and walks over them in blocks."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
-from skipchain.kernels.kernel import kernel
+from skipchain.parallel import Workers
+
+Output = TypeVar("Output")
+
+BLOCK = 1 << 16  # numbers of a vector that one thread works on at a time
 
 
 def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
-    """Σ a · b, without BLAS.
+    """Σ a · b on the calling thread, without BLAS.
 
     A BLAS library spreads a long product over threads of its own, which then wait busily for more
     work and take the cores away from ours.
@@ -28,16 +34,12 @@ def norm(a: Floats) -> float:
     return math.sqrt(dot(a, a))
 
 
-@kernel(fastmath={"reassoc", "contract"})
-def add_dot(d, factor, a, b):  # type: ignore[no-untyped-def]
-    """d += factor · a in place, and then Σ b · d, in one walk over memory.
+def map_blocks(function: Callable[[int, int], Output], size: int, workers: Workers) -> list[Output]:
+    """The function of where each block of a vector begins and ends, in order.
 
-    >>> d = np.array([1.0, 2.0])
-    >>> float(add_dot(d, 2.0, np.array([1.0, 1.0]), np.array([1.0, 0.5]))), d
-    (5.0, array([3., 4.]))
+    >>> map_blocks(lambda first, last: last - first, 100_000, Workers(1))
+    [65536, 34464]
     """
-    total = 0.0
-    for k in range(d.shape[0]):
-        d[k] += factor * a[k]
-        total += b[k] * d[k]
-    return total
+    return workers.map(
+        lambda first: function(first, min(first + BLOCK, size)), range(0, size, BLOCK)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,25 @@ class ByteIndex:
 
     def __init__(self) -> None:
         self._slots = np.full(1 << 12, -1, np.int32)
-        self._known: set[tuple[int, bytes]] = set()
+        self._known: dict[tuple[int, bytes], None] = {}  # in the order in which they were added
         self._hashes, self._numbers = Growing((), np.uint64), Growing((), np.int32)
         self._places, self._blob = Growing((2,), np.int64), Growing((), np.uint8)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many strings there are, and their bytes; see `beginning`."""
+        return len(self._hashes), len(self._blob)
+
+    def beginning(self, size: tuple[int, int]) -> ByteIndex:
+        """An index of the strings that were there when it had this size."""
+        other, (count, length) = ByteIndex(), size
+        other._known = dict.fromkeys(islice(self._known, count))
+        other._hashes = self._hashes.beginning(count)
+        other._numbers = self._numbers.beginning(count)
+        other._places, other._blob = self._places.beginning(count), self._blob.beginning(length)
+        other._slots = np.full(len(self._slots), -1, np.int32)
+        fill_slots(other._slots, other._hashes.array, 0)
+        return other
 
     def find(self, text: Bytes, starts: Codes, ends: Codes) -> Codes:
         """The value of each slice of a text [C, N], in the column of its row; −1 for none."""
@@ -45,7 +62,7 @@ class ByteIndex:
         """Add distinct strings with their values, but for those that are there."""
         fresh = [k for k, own in enumerate(strings) if (column, own) not in self._known]
         strings, values = [strings[k] for k in fresh], [values[k] for k in fresh]
-        self._known.update((column, own) for own in strings)
+        self._known.update(((column, own), None) for own in strings)
         ends = offsets_of(map(len, strings))
         begin = self._blob.add(np.frombuffer(b"".join(strings), np.uint8))
         places: Ints = begin + np.stack([ends[:-1], ends[1:]], axis=1)

@@ -37,8 +37,11 @@ from skipchain.lookup.value_table import (
 )
 from skipchain.parallel import Workers, blocks
 
-TABLE_BYTES = 64 << 20
-"""How large a table of values may become before it is begun anew."""
+TABLE_BYTES = 24 << 20
+"""How large a table of values may become before those are forgotten that came last.
+
+The half that came first is kept: frequent values are among those that are met early.
+"""
 LARGEST_KEY = 1 << 62
 PART_TOKENS = 16_384
 LARGEST_PART = 65_536  # in each part, distinct values are numbered anew
@@ -95,6 +98,7 @@ class LookupScorer:
         ngrams = {view for plan in self._plans for view, _, _ in plan.ngrams}
         self._tries = {view: Trie.of(vocabulary.views[view]) for view in ngrams}
         self._table, self._index = self._empty_table()
+        self._half: tuple[tuple[int, ...], tuple[int, int]] | None = None  # sizes of the two
 
     def _empty_table(self) -> tuple[ValueTable, ByteIndex]:
         views = self._vocabulary.views
@@ -159,9 +163,15 @@ class LookupScorer:
             return values, table.arrays
 
     def _table_with_room(self) -> ValueTable:
-        """The table, begun anew if it has become too large."""
-        if self._table.nbytes > TABLE_BYTES:
+        """The table, without the values that came last if it has become too large."""
+        table, index, size = self._table, self._index, self._table.nbytes
+        if self._half is None and TABLE_BYTES / 2 < size < 0.75 * TABLE_BYTES:
+            self._half = table.size, index.size
+        if size > TABLE_BYTES and self._half is None:
             self._table, self._index = self._empty_table()
+        elif size > TABLE_BYTES and self._half is not None:  # others may look into the old ones
+            self._table = table.beginning(self._half[0])
+            self._index = index.beginning(self._half[1])
         return self._table
 
     def score_values(

@@ -8,7 +8,9 @@ offset from which templates look at it, and the sums are kept as long as there i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -146,8 +148,7 @@ class ValueTable:
     @property
     def arrays(self) -> TableArrays:
         """Rows and codes by value, as `score_tokens` takes them."""
-        parts = self._rows, self._row_at, self._codes, self._code_at, self._lists
-        return tuple(part.array for part in parts)  # type: ignore[return-value]
+        return tuple(part.array for part in self._arrays)  # type: ignore[return-value]
 
     @property
     def nbytes(self) -> int:
@@ -156,6 +157,27 @@ class ValueTable:
 
     def __len__(self) -> int:
         return len(self._row_at)
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """How much of everything there is; see `beginning`."""
+        parts = *self._arrays, *self._known, *self._strangers.values()
+        return tuple(map(len, parts))
+
+    def beginning(self, size: tuple[int, ...]) -> ValueTable:
+        """A table of the values that were there when it had this size."""
+        other, sizes = copy(self), iter(size)
+        other._rows, other._row_at, other._codes, other._code_at, other._lists = (
+            own.beginning(count) for own, count in zip(self._arrays, sizes, strict=False)
+        )
+        other._known = [_first(own, next(sizes)) for own in self._known]
+        strangers = self._strangers.items()
+        other._strangers = {view: _first(own, next(sizes, 0)) for view, own in strangers}
+        return other
+
+    @property
+    def _arrays(self) -> tuple[Growing, ...]:
+        return self._rows, self._row_at, self._codes, self._code_at, self._lists
 
     def number(self, column: int, strings: Sequence[str]) -> list[int]:
         """The values of distinct strings; those that are new are looked up."""
@@ -262,3 +284,8 @@ class ValueTable:
     def _add_lists(self, indptr: Ints, codes: Codes, cells: Codes) -> None:
         cells[:, 0] = self._lists.add(codes) + indptr[:-1]
         cells[:, 1] = np.diff(indptr)
+
+
+def _first(numbers: dict[str, int], count: int) -> dict[str, int]:
+    """The strings that were added first."""
+    return dict(islice(numbers.items(), count))

@@ -17,17 +17,23 @@ def say_nothing(message: str) -> None:
     """Report no progress."""
 
 
+def plan_nothing(steps: int) -> None:
+    """Do not count the steps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """How to measure a table.
 
     ``quick`` takes less data and fewer seeds, so that it is a matter of seconds; ``say`` is called
-    with a line of text at each step.
+    with a line of text at each step, and ``plan`` with the number of steps that come, where it is
+    known before they do.
     """
 
     quick: bool = False
     threads: int | None = None
     say: Callable[[str], None] = say_nothing
+    plan: Callable[[int], None] = plan_nothing
 
     def seeds(self, full: int, quick: int) -> tuple[int, ...]:
         """The seeds from 0 on: so many of them in a full run, and in a quick one.

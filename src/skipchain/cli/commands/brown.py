@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skipchain.cli.counting import (
+    ClusterAddress,
+    ClusterWorkers,
+    Memory,
+    Scratch,
+    Tokenised,
+    check_tokenised,
+    on_cluster,
+)
 from skipchain.cli.options import (
     Charset,
     Columns,
@@ -16,14 +25,14 @@ from skipchain.cli.options import (
     MaxBytes,
     Overwrite,
     Quiet,
+    column_names,
     parse_size,
     print_json,
-    read_corpora,
     say,
 )
 
 if TYPE_CHECKING:
-    from skipchain.corpus import Corpus
+    from skipchain.resources.bigrams import Bigrams
 
 
 def brown(
@@ -42,13 +51,11 @@ def brown(
             metavar="ROUNDS", min=0, help="Rounds in which words move to better clusters."
         ),
     ] = 0,
-    tokenised: Annotated[
-        bool,
-        typer.Option(
-            "--tokenised",
-            help="The texts are cut into words with spaces between them, a sentence a line.",
-        ),
-    ] = False,
+    tokenised: Tokenised = False,
+    memory: Memory = "1GB",
+    scratch: Scratch = None,
+    cluster: ClusterAddress = None,
+    workers: ClusterWorkers = None,
     format: Format = None,
     columns: Columns = None,
     charset: Charset = None,
@@ -60,28 +67,37 @@ def brown(
     """Cluster the words of texts by their neighbours (Brown clusters); labels are not needed.
 
     Each line of the output is a path in a binary tree as bits, a word and its count. Words whose
-    paths begin alike are used alike.
+    paths begin alike are used alike. The texts may be larger than memory, with DuckDB.
     """
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.waiting import each_file, waiting
     from skipchain.corpus.corpus import plural
     from skipchain.errors import SkipchainError
     from skipchain.io.files import STDIO, check_target
-    from skipchain.resources.bigrams import Bigrams
     from skipchain.resources.brown import induce, mutual_information
 
     if output != STDIO:
         check_target(output, overwrite)
     if json and output == STDIO:
         raise SkipchainError("--json and the clusters cannot both go to stdout; give -o a file")
-    if tokenised and (format is not None or columns is not None):
-        raise SkipchainError("--tokenised texts have neither --from nor --columns")
+    check_tokenised(tokenised, format, columns)
+    counting = on_cluster(cluster, workers)
+    how: dict[str, Any] = {
+        "format": format,
+        "columns": column_names(columns),
+        "charset": charset,
+        "max_bytes": parse_size(max_bytes),
+        "tokenised": tokenised,
+    }
+    space: dict[str, Any] = {"memory": memory, "scratch": scratch}
     began = time.perf_counter()
     with waiting("counting", quiet=quiet) as activity:
-        bigrams = Bigrams.count(
-            _parts(each_file(files, activity), format, columns, charset, max_bytes, tokenised),
-            min_count,
-        )
+        if counting:
+            from skipchain.cluster.counts import count_bigrams
+
+            bigrams = count_bigrams(files, min_count, **counting, **how, **space)
+        else:
+            bigrams = _counted(each_file(files, activity), min_count, how, space)
     if not quiet:
         say(
             f"{plural(bigrams.tokens, 'token')}; {plural(len(bigrams.words), 'word')} to cluster, "
@@ -113,28 +129,13 @@ def brown(
         )
 
 
-def _parts(
-    files: Iterable[str],
-    format: str | None,
-    columns: str | None,
-    charset: str | None,
-    max_bytes: str | None,
-    tokenised: bool,
-) -> Iterator[Corpus | Sequence[str]]:
-    """The files one after the other, as corpora or as sentences."""
-    from skipchain.corpus.schemes import NO_SCHEME
-    from skipchain.io.files import read_content
+def _counted(
+    files: Iterable[str], min_count: int, how: dict[str, Any], space: dict[str, Any]
+) -> Bigrams:
+    """The words and pairs of the files, read one after the other in blocks."""
+    from skipchain.resources.bigrams import Bigrams
+    from skipchain.resources.texts import TextSource
 
-    for path in files:
-        if not tokenised:
-            yield read_corpora(
-                [path],
-                format=format,
-                columns=columns,
-                scheme=NO_SCHEME,
-                charset=charset,
-                max_bytes=max_bytes,
-            )
-            continue
-        text = read_content(path, parse_size(max_bytes), charset=charset, named=True)
-        yield from map(str.split, text.split("\n"))
+    sources = (TextSource(path, **how, labels=False) for path in files)
+    blocks = (corpus for source in sources for corpus in source.corpora())
+    return Bigrams.count(blocks, min_count, **space)

@@ -102,6 +102,7 @@ def compare(
     overwrite: options.Overwrite = False,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -137,8 +138,9 @@ def compare(
     if output is not None:
         _check(output, overwrite)
     how: dict[str, Any] = {
-        "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "format": format, "columns": columns, "separator": separator, "label": label,
+        "scheme": scheme, "charset": charset, "repair": repair, "max_bytes": max_bytes,
+        "quiet": quiet,
     }  # fmt: skip
     data = {
         what: options.read_corpora(paths, **how, labelled=True)

@@ -89,6 +89,7 @@ def evaluate(
     ] = False,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -112,8 +113,9 @@ def evaluate(
     write = _mistake_writer(output, limit, errors=errors, overwrite=overwrite)
     steps = options.decoding(decoder, beam)
     how: dict[str, Any] = {
-        "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "format": format, "columns": columns, "separator": separator, "label": label,
+        "scheme": scheme, "charset": charset, "repair": repair, "max_bytes": max_bytes,
+        "quiet": quiet,
     }  # fmt: skip
     began = time.perf_counter()
     without = None
@@ -123,9 +125,9 @@ def evaluate(
             raise SkipchainError(f"give a labelled file to score {model} on")
         tagger = options.load_tagger(model, threads, samples, moves)
         tagger.model.check_decoder(**steps)
-        gold = options.as_in(_labelled(file, how, tagger.model.scheme), tagger.model.scheme)
+        gold = _gold_of(tagger, file, how)
         check_map(names, {file: gold}, tagger.model, quiet=quiet)
-        predicted, without = _predicted(tagger, gold, steps)
+        predicted, without = _predicted(tagger, gold, steps, quiet=quiet)
     elif any(option is not None for option in (decoder, beam, samples, moves)):
         raise SkipchainError(
             f"--decoder, --beam, --samples and --moves need a model, but {first} is none: labels "
@@ -139,7 +141,7 @@ def evaluate(
     both = {"gold": gold, "predicted": predicted}
     gold, predicted = apply_map(names, both, quiet=quiet).values()
     without = None if without is None else names.apply(without)
-    with waiting("scoring"):
+    with waiting("scoring", quiet=quiet):
         evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)
@@ -174,12 +176,26 @@ def _labelled(path: str, how: dict[str, Any], otherwise: str | None = None) -> C
     return options.read_corpora([path], **how, labelled=True, otherwise=otherwise)
 
 
-def _predicted(tagger: Tagger, gold: Corpus, steps: dict[str, Any]) -> tuple[Corpus, Corpus | None]:
+def _gold_of(tagger: Tagger, file: str, how: dict[str, Any]) -> Corpus:
+    """The corpus of gold labels, which must be of the model's kind."""
+    from skipchain.label_columns import check_gold
+
+    scheme = tagger.model.scheme
+    gold = options.as_in(_labelled(file, how, scheme), scheme)
+    check_gold(gold, tagger.model, file)
+    return gold
+
+
+def _predicted(
+    tagger: Tagger, gold: Corpus, steps: dict[str, Any], *, quiet: bool
+) -> tuple[Corpus, Corpus | None]:
     """The predicted labels, and where there are factors those of the chain alone."""
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.waiting import waiting
+    from skipchain.watching import watched
 
-    with compile_notice(), waiting(f"tagging {gold.n_tokens:,} tokens"):
+    told = waiting(f"tagging {gold.n_tokens:,} tokens", quiet=quiet)
+    with compile_notice(quiet=quiet), told as activity, watched(activity.progress):
         chain = tagger.without_factors(steps["decoder"])
         predicted = tagger.predict(gold, **steps).corpus
         return predicted, None if chain is None else chain.predict(gold).corpus

@@ -16,11 +16,14 @@ from skipchain.cli.options import (
     OneModel,
     Repair,
     Scheme,
+    Separator,
     print_json,
     read_corpora,
     unread,
 )
+from skipchain.cli.waiting import waiting
 from skipchain.errors import SkipchainError
+from skipchain.watching import watched
 
 
 def explain(
@@ -57,6 +60,7 @@ def explain(
     json: Json = False,
     format: Format = None,
     columns: Columns = None,
+    separator: Separator = None,
     label: Label = None,
     scheme: Scheme = None,
     charset: Charset = None,
@@ -70,6 +74,7 @@ def explain(
     from the chain's label. The labels are those that the model learnt, in its encoding (see:
     skipchain inspect).
     """
+    from skipchain.cli.compiling import compile_notice
     from skipchain.io.text import parse_plain
     from skipchain.report.terminal import Terminal
     from skipchain.tagger import load
@@ -82,6 +87,7 @@ def explain(
             [file],
             format=format,
             columns=columns,
+            separator=separator,
             charset=charset,
             label=label,
             scheme=unread(scheme, repair),
@@ -93,7 +99,9 @@ def explain(
     else:
         raise SkipchainError("--text is empty; there is no token to explain")
     pair = None if labels is None else [label.strip() for label in labels.split(",")]
-    explanation = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
+    told = waiting("explaining", plain=False)
+    with compile_notice(), told as activity, watched(activity.progress):
+        explanation = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
     if json:
         answer = explanation.as_dict()
         for part in answer.get("parents", [answer]):

@@ -54,6 +54,7 @@ def induce(
         ),
     ] = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -122,8 +123,9 @@ def induce(
     given = options.given_options(learn_as, seed=seed, threads=threads)
     estimator: Any = build_estimator(model, assignments=assignments or (), **given)
     how: dict[str, Any] = {
-        "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "format": format, "columns": columns, "separator": separator, "label": label,
+        "scheme": scheme, "charset": charset, "repair": repair, "max_bytes": max_bytes,
+        "quiet": quiet,
         "labelled": True,
     }  # fmt: skip
     corpus, held_out = (

@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skipchain.cli.counting import (
+    ClusterAddress,
+    ClusterWorkers,
+    Memory,
+    Scratch,
+    Tokenised,
+    check_tokenised,
+    on_cluster,
+)
 from skipchain.cli.gone import Command
 from skipchain.cli.options import (
     Charset,
@@ -35,9 +44,6 @@ Output = Annotated[
     str, typer.Option("--output", "-o", metavar="STORE", help="The folder to write the counts to.")
 ]
 MinCount = Annotated[int, typer.Option(help="Leave out rarer n-grams.")]
-Memory = Annotated[
-    str, typer.Option(metavar="SIZE", help="What the database may take; more goes to disk.")
-]
 
 app = typer.Typer(
     name="ngrams",
@@ -60,7 +66,11 @@ def count(
             metavar="CORPUS", help="Learn which words have which part of speech from this, too."
         ),
     ] = None,
+    tokenised: Tokenised = False,
     memory: Memory = "1GB",
+    scratch: Scratch = None,
+    cluster: ClusterAddress = None,
+    workers: ClusterWorkers = None,
     format: Format = None,
     columns: Columns = None,
     charset: Charset = None,
@@ -71,8 +81,12 @@ def count(
     """Count the n-grams of texts; they may be larger than memory."""
     from skipchain.resources.ngrams import NgramStore
 
+    check_tokenised(tokenised, format, columns)
+    count_ngrams: Callable[..., NgramStore] = NgramStore.count
+    if counting := on_cluster(cluster, workers):
+        from skipchain.cluster.counts import count_ngrams
     with _progress("counting", texts, quiet) as watch:
-        store = NgramStore.count(
+        store = count_ngrams(
             texts,
             output,
             orders=orders,
@@ -82,9 +96,12 @@ def count(
             columns=column_names(columns),
             charset=charset,
             max_bytes=parse_size(max_bytes),
+            tokenised=tokenised,
             overwrite=overwrite,
             memory=memory,
+            scratch=scratch,
             watch=watch,
+            **counting,
         )
     if not quiet:
         _tell(store, output)
@@ -103,6 +120,7 @@ def load(
     output: Output,
     min_count: MinCount = 1,
     memory: Memory = "1GB",
+    scratch: Scratch = None,
     charset: Charset = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -118,6 +136,7 @@ def load(
             charset=charset,
             overwrite=overwrite,
             memory=memory,
+            scratch=scratch,
             watch=watch,
         )
     if not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from skipchain.cli.options import Json, Overwrite, Quiet, Threads, print_json, say
 from skipchain.cli.plots import write_pictures
-from skipchain.cli.waiting import waiting
+from skipchain.cli.waiting import Activity, waiting
 
 if TYPE_CHECKING:
     from skipchain.reproduce import Table
@@ -39,6 +40,7 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Measure published tables anew: published and measured side by side, with a verdict each."""
+    from skipchain.cli.compiling import compile_notice
     from skipchain.reproduce import TABLES, Run, check_name
     from skipchain.reproduce import reproduce as measure
     from skipchain.reproduce.run import say_nothing
@@ -54,11 +56,11 @@ def reproduce(
                 print(f"{name:<10}  {about}")
         return
     folder = None if output is None else _folder(output, chosen, overwrite)
-    run = Run(quick, threads, say_nothing if quiet else say)
     tables = []
     for name in chosen:
-        with waiting(f"measuring {name}", quiet=quiet):
-            table = measure(name, run)
+        with compile_notice(quiet=quiet), waiting(f"measuring {name}", quiet=quiet) as activity:
+            steps = Steps(activity, say_nothing if quiet else say)
+            table = measure(name, Run(quick, threads, steps.say, steps.plan))
         tables.append(table)
         if folder is not None:
             _write(table, folder, overwrite, quiet)
@@ -66,6 +68,25 @@ def reproduce(
             _print(table)
     if json:
         print_json([row.as_dict() for table in tables for row in table.rows])
+
+
+class Steps:
+    """Tells each step of a measurement, and on the live line how many of them are done."""
+
+    def __init__(self, activity: Activity, say: Callable[[str], None]) -> None:
+        self._activity, self._say = activity, say
+        self._begun = self._planned = 0
+
+    def plan(self, steps: int) -> None:
+        """So many steps come."""
+        self._begun, self._planned = 0, steps
+
+    def say(self, line: str) -> None:
+        """A step begins, and so the one before it is done."""
+        self._say(line)
+        done, self._begun = self._begun, self._begun + 1
+        if done < self._planned:
+            self._activity.progress(done, self._planned, f"{done} of {self._planned} steps")
 
 
 def _folder(output: str, names: list[str], overwrite: bool) -> Path:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,13 +17,14 @@ from skipchain.cli.on_cluster import check_cluster, cluster_labeller
 from skipchain.cli.options import option
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.report.printable import one_line
+from skipchain.watching import watched
 
 if TYPE_CHECKING:
     from skipchain.cli.targets import Target
     from skipchain.cli.waiting import Activity
     from skipchain.corpus import Corpus
     from skipchain.io.columns.reading import Reading
-    from skipchain.tagged_file import FileProgress, Watcher
+    from skipchain.tagged_file import FileProgress
     from skipchain.tagger import Tagger
 
 FORMATS = ("conll", "tsv", "csv", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
@@ -96,6 +98,7 @@ def tag(
     ] = None,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -132,35 +135,37 @@ def tag(
             _check_extras(target.format, nbest, marginals)
     elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    blocks = text is None and not (force or scheme or repair is not None)
+    blocks = text is None and not (force or scheme or repair is not None or separator)
     check_cluster(cluster, workers, blocks=blocks)
-    tagger = _checked(options.load_tagger(model, threads, samples, moves), how, to_scheme)
+    tagger = _checked(options.load_tagger(model, threads, samples, moves), to_scheme, how)
 
-    def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
+    def tag_one(source: str, output: str, wanted: str, activity: Activity | None = None) -> None:
         if tagger.model.encoding is None and wanted in SPAN_FORMATS:
             raise _no_spans(tagger, wanted)
+        following = nullcontext() if activity is None else watched(activity.progress)
         if blocks:
             if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
                 options.say("reading from the terminal; end with Ctrl-D")
             told: list[Reading] = []
-            reading = tagger.tag_file(
-                source,
-                output,
-                to=wanted,
-                **how,
-                marginals=marginals,
-                nbest=nbest,
-                scheme=to_scheme,
-                format=format,
-                columns=options.column_names(columns),
-                label=label,
-                charset=charset,
-                max_bytes=options.parse_size(max_bytes),
-                overwrite=overwrite,
-                told=None if quiet else partial(_tell, source, told),
-                watch=watch,
-                labeller=labeller,
-            )
+            with following:
+                reading = tagger.tag_file(
+                    source,
+                    output,
+                    to=wanted,
+                    **how,
+                    marginals=marginals,
+                    nbest=nbest,
+                    scheme=to_scheme,
+                    format=format,
+                    columns=options.column_names(columns),
+                    label=label,
+                    charset=charset,
+                    max_bytes=options.parse_size(max_bytes),
+                    overwrite=overwrite,
+                    told=None if quiet else partial(_tell, source, told),
+                    watch=None if activity is None else partial(_watch, activity),
+                    labeller=labeller,
+                )
             if told and told[0] != reading:
                 options.say(f"{options.shown(source)}: {reading.sizes}")
             return
@@ -171,6 +176,7 @@ def tag(
                 [source],
                 format=format,
                 columns=columns,
+                separator=separator,
                 label=label,
                 charset=charset,
                 scheme=scheme if force else options.unread(scheme, repair),
@@ -178,10 +184,12 @@ def tag(
                 max_bytes=max_bytes,
                 quiet=quiet,
                 replaced=not force,
+                keeping=None if force or columns or label else tagger.model,
             )
         forced = _forced(corpus, tagger, source) if force else None
         question = Question(wanted, **how, marginals=marginals, nbest=nbest, scheme=to_scheme)
-        found = answered(tagger, corpus, question, forced)
+        with following:
+            found = answered(tagger, corpus, question, forced)
         write_tagged(found, output, wanted, overwrite=overwrite)
 
     if (marginals or nbest) and not quiet:
@@ -197,24 +205,28 @@ def tag(
             with waiting(
                 "tagging", quiet=quiet or seen
             ) as activity:  # labels that appear say enough
-                tag_one(given[0] if given else STDIO, output, wanted, partial(_watch, activity))
+                tag_one(given[0] if given else STDIO, output, wanted, activity)
 
 
-def _checked(tagger: Tagger, how: dict[str, Any], scheme: str | None) -> Tagger:
-    """The tagger, whose model can decode so and write labels in that scheme."""
+def _checked(tagger: Tagger, to_scheme: str | None, how: Mapping[str, Any]) -> Tagger:
+    """The tagger, if it can decode so and write labels in that scheme."""
     tagger.model.check_decoder(**how)
-    tagger.model.output_in(scheme)
+    tagger.model.output_in(to_scheme)
     return tagger
 
 
 def _watch(activity: Activity, progress: FileProgress) -> None:
     """Say how much is tagged, how quickly, and where that is known how much there is to do."""
-    speed = progress.tokens / max(progress.seconds, 1e-9)
-    counted = f"{progress.tokens:,} tokens, {speed:,.0f} tokens/s"
     if progress.size is None:
-        activity.update(f"tagging: {counted}")
+        activity.count(f"tagging: {_counted(progress)}")
     else:
-        activity.progress(progress.done, progress.size, counted)
+        activity.progress(progress.done, progress.size, _counted(progress))
+
+
+def _counted(progress: FileProgress) -> str:
+    """How many tokens are tagged, and how quickly."""
+    speed = progress.tokens / max(progress.seconds, 1e-9)
+    return f"{progress.tokens:,} tokens, {speed:,.0f} tokens/s"
 
 
 def _tell_probabilities(tagger: Tagger) -> None:
@@ -292,7 +304,11 @@ def _nothing_there(path: str) -> SkipchainError:
 
 
 def _tag_all(
-    going: Sequence[Target], folder: str, tag_one: Callable[[str, str, str], None], *, quiet: bool
+    going: Sequence[Target],
+    folder: str,
+    tag_one: Callable[[str, str, str, Watcher], None],
+    *,
+    quiet: bool,
 ) -> None:
     """Tag all files; those that cannot be are told, and the others are written."""
     from skipchain.cli.waiting import waiting
@@ -301,11 +317,17 @@ def _tag_all(
 
     make_folder(folder)
     done, whole, faults = 0, sum(target.size for target in going), 0
+
+    def watch(progress: FileProgress) -> None:
+        part = min(progress.done, target.size)
+        activity.progress(done + part, whole, f"{at}, {_counted(progress)}")
+
     with waiting("tagging", quiet=quiet) as activity:
         for number, target in enumerate(going):
-            activity.progress(done, whole, f"{number} of {len(going)} files, {target.source}")
+            at = f"{number} of {len(going)} files, {target.source}"
+            activity.progress(done, whole, at)
             try:
-                tag_one(target.source, target.path, target.format)
+                tag_one(target.source, target.path, target.format, watch)
             except SkipchainError as error:
                 faults += 1
                 options.say(f"skipchain: {one_line(str(error))}")

@@ -25,6 +25,7 @@ def train(
     dev: options.Dev = None,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -153,6 +154,14 @@ def train(
             metavar="FILE",
         ),
     ] = None,
+    scratch: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "Learn more data than memory holds, by files in this folder; they are gone at the end.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     output: Annotated[
         str, option(options.OUTPUT, "The model file to write.", "--output", "-o", metavar="MODEL")
     ],
@@ -169,6 +178,7 @@ def train(
     from skipchain.cli.checkpoints import check_checkpoint, checkpoint_of, end_checkpoint
     from skipchain.cli.columns import columns_left_out
     from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.from_disk import scratch_of
     from skipchain.cli.searching import check_search, search
     from skipchain.cli.signals import SIGNALS
     from skipchain.cli.training_data import DataHere, cluster_of, read_data
@@ -180,8 +190,7 @@ def train(
     check_checkpoint(checkpoint, resume, checkpoint_every, output, auto=auto)
     elsewhere = cluster_of(cluster, workers, threads, auto=auto)
     began = time.perf_counter()
-    if consistency and "consistency" not in (factors or ""):
-        factors = f"consistency; {factors}" if factors else "consistency"
+    factors = _with_consistency(factors) if consistency else factors
     left_out = columns_left_out(without)
     settings: dict[str, Any] = {
         **{"model": model, "features": features, "recipe": recipe, "solver": solver},
@@ -190,17 +199,23 @@ def train(
     }
     estimator = build_estimator(**settings)
     how = {
-        "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "format": format, "columns": columns, "separator": separator, "label": label,
+        "scheme": scheme, "charset": charset, "repair": repair, "max_bytes": max_bytes,
+        "quiet": quiet,
         "labelled": True,
     }  # fmt: skip
     files_of_state = (checkpoint, resume, checkpoint_every)
-    with checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept:
-        data = read_data(elsewhere, files, dev, left_out, how)
+    with (
+        checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept,
+        scratch_of(scratch, auto=auto, cluster=cluster) as room,
+    ):
+        estimator.check(scratch=room)
+        data = read_data(elsewhere, files, dev, left_out, how, room)
         begin_with = None if start is None else load(start).model
-        estimator.check(dev=data.held_out, start=begin_with, checkpoint=kept)
-        if not quiet:
-            data.tell_needs(estimator, settings)
+        fitting = {**data.fitting, "start": begin_with, "checkpoint": kept}
+        checked = {name: value for name, value in fitting.items() if name != "cluster"}
+        estimator.check(**checked)
+        data.tell_needs(estimator, settings, quiet=quiet)
         searched: dict[str, Any] = {}
         with (
             compile_notice(quiet=quiet),
@@ -211,8 +226,8 @@ def train(
                 found = SIGNALS.catch(find)
                 estimator, searched = found.estimator, {"auto": found.as_dict()}
             else:
-                how = {**data.fitting, "start": begin_with, "checkpoint": kept}
-                estimator = SIGNALS.catch(partial(_learn, estimator, data, how, quiet=quiet))
+                learn = partial(_learn, estimator, data, fitting, quiet=quiet)
+                estimator = SIGNALS.catch(learn)
         save(estimator.model_, output, overwrite=overwrite)
         if kept is not None:
             end_checkpoint(kept, output, estimator.result_.reason, quiet=quiet)
@@ -224,6 +239,13 @@ def train(
         _report(estimator, output, seconds)
         if not auto:
             data.advise(settings)
+
+
+def _with_consistency(factors: str | None) -> str:
+    """The factors with that of consistency, if it is not among them."""
+    if "consistency" in (factors or ""):
+        return str(factors)
+    return f"consistency; {factors}" if factors else "consistency"
 
 
 def _learn(

@@ -52,11 +52,12 @@ OTHERS = {
     "chunk": ("chunk", "chunktag", "chunktags"),
     "lemma": ("lemma",),
 }
-"""Names of other columns, and what they may be called; all names are written as by `_plain`."""
+"""Names of other columns, and what they may be called; all names are written as by `plain_name`."""
 OURS = re.compile(r"c\d+|label\d+|probability")  # what columns are called that we write
 SPANS = re.compile(r"O|[BIESLU]-\S+")
 NUMBER = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
 NO_LABEL = re.compile(r"-?|\d*\.\d+")  # in a last column: nothing, or a number with a point
+NUMBERS = ("id", "ids", "idx", "index", "no", "nr", "num", "number", "key")  # ends of names
 FEW = 10  # rows that may be anything
 DEFAULTS: dict[int, tuple[str, ...]] = {
     1: (WORD,),
@@ -99,13 +100,41 @@ def recognise(columns: Sequence[Column], sentences: Ints, *, table: bool = False
     """
     named = header_names(columns, table=table)
     if named is not None:
-        return ColumnLayout(named, header=True)
+        return ColumnLayout(_with_sentences(named, columns, sentences), header=True)
     counted = is_index(columns, sentences)
     rest = columns[1:] if counted else columns
     names = _names(rest, counted)
     if not counted and _are_no_words(columns, table):
         raise CorpusError(_number_fault(columns))
     return ColumnLayout((INDEX, *names) if counted else names)
+
+
+def _with_sentences(
+    names: tuple[str, ...], columns: Sequence[Column], sentences: Ints
+) -> tuple[str, ...]:
+    """The names of a header, one of which may number sentences by another name of its own.
+
+    Where nothing else ends a sentence, it is the first unknown name that ends like that of a number
+    (``address_id``) and whose values come in runs of two tokens or more, each once.
+    """
+    if SENTENCE in names or len(sentences) > 2:
+        return names
+    for place, name in enumerate(names):
+        own = plain_name(name)
+        if own.endswith(NUMBERS) and not is_name(name) and comes_in_runs(columns[place][1:]):
+            return (*names[:place], SENTENCE, *names[place + 1 :])
+    return names
+
+
+def comes_in_runs(column: Column) -> bool:
+    """Whether each value comes in one run alone, of two tokens or more on average.
+
+    >>> comes_in_runs(Column.encode("aabbb")), comes_in_runs(Column.encode("aabba"))
+    (True, False)
+    """
+    runs = 1 + int((np.diff(column.codes) != 0).sum())
+    filled = sum(bool(column.values[code].strip()) for code in column.used().tolist())
+    return 1 < runs == filled and 2 * runs <= len(column)
 
 
 def given_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -121,7 +150,7 @@ def given_names(names: Sequence[str]) -> tuple[str, ...]:
     spelt = {name: OTHERS[name] for name in (SENTENCE, DOCUMENT)}
     if WORD not in names:
         spelt |= {WORD: WORDS, LABEL: LABELS}
-    plain = [_plain(name) for name in names]
+    plain = [plain_name(name) for name in names]
     for name, spellings in spelt.items():
         places = [plain.index(spelling) for spelling in spellings if spelling in plain]
         if name not in names and places:
@@ -135,8 +164,11 @@ def header_names(columns: Sequence[Column], *, table: bool = False) -> tuple[str
     One cell must name the words, and another the labels, or all of them must be names of columns,
     or all labels but the one in the first row must be those of spans. No two cells are alike, and
     no name comes again in its column, that of a part of speech aside (``POS`` is one). In a
-    ``table`` the names need not be known, see `_table_names`.
+    ``table`` the names need not be known, see `_table_names`, and one column alone may be named as
+    those of words are.
     """
+    if table and len(columns) == 1 and len(columns[0]) > 1 and not _comes_again(columns[0]):
+        return (WORD,) if plain_name(_first_row(columns)[0]) in WORDS else None
     if len(columns) < 2 or len(columns[0]) < 2:
         return None
     names = _known_names(columns)
@@ -167,7 +199,7 @@ def _table_names(columns: Sequence[Column]) -> tuple[str, ...] | None:
     and again. The words are then the first column that is nothing else.
     """
     cells, below = _first_row(columns), [column[1:] for column in columns]
-    plain = [_plain(cell) for cell in cells]
+    plain = [plain_name(cell) for cell in cells]
     looks_like_data = (cell.isdecimal() or SPANS.fullmatch(cell) for cell in cells)
     if any(looks_like_data) or len(set(plain)) < len(plain) or any(map(_comes_again, columns)):
         return None
@@ -208,7 +240,7 @@ def named_cells(cells: Sequence[str]) -> tuple[str, ...] | None:
     >>> named_cells(["Sentence #", "Word", "POS", "Tag"])
     ('sent_id', 'word', 'pos', 'label')
     """
-    plain = [_plain(cell) for cell in cells]
+    plain = [plain_name(cell) for cell in cells]
     if len(plain) < 2 or len(set(plain)) < len(plain) or any(map(str.isdecimal, plain)):
         return None
     words, labels = (
@@ -230,9 +262,25 @@ def named_cells(cells: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def header_spelling(cells: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """What the cells of a header that names words call the columns of the corpus read with it.
+
+    >>> header_spelling(["address_id", "token", "field"], ["sent_id", "word", "label"])
+    ['address_id', 'token', 'field']
+    """
+    names = dict(zip(named_cells(cells) or (), cells, strict=True))
+    last = next(reversed(names))
+    if LABEL not in names and last not in columns:
+        names[LABEL] = names[last]
+    if SENTENCE in columns and SENTENCE not in names:
+        unread = (own for own in names if own not in columns and plain_name(own).endswith(NUMBERS))
+        names[SENTENCE] = names.get(next(unread, SENTENCE), SENTENCE)
+    return [names.get(name, name) for name in columns]
+
+
 def is_name(cell: str) -> bool:
     """Whether a cell is what columns are called."""
-    plain = _plain(cell)
+    plain = plain_name(cell)
     known = (WORDS, LABELS, *OTHERS.values())
     return any(plain in names for names in known) or OURS.fullmatch(plain) is not None
 
@@ -269,7 +317,7 @@ def may_differ(cells: Sequence[str]) -> bool:
     """
     if len(cells) < 2:
         return False
-    named = any(_plain(cell) in WORDS for cell in cells)
+    named = any(plain_name(cell) in WORDS for cell in cells)
     return named or cells[0].isdecimal() or NO_LABEL.fullmatch(cells[-1]) is not None
 
 
@@ -340,7 +388,7 @@ def _are_spans(column: Column) -> bool:
     return all(map(SPANS.fullmatch, used))
 
 
-def _plain(cell: str) -> str:
+def plain_name(cell: str) -> str:
     """A cell in lower case, without spaces, hyphens and underscores, if there is more to it."""
     cell = cell.strip().lower()
     return re.sub(r"[ _-]+", "", cell) or cell

@@ -15,6 +15,7 @@ from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.io.columns.layout import DOCUMENT, SENTENCE
 from skipchain.io.columns.slices import PADDING, encode_slices
+from skipchain.watching import counted
 
 SPACE, TAB, NEWLINE = 32, 9, 10
 Marker = tuple[int, str | None]  # a line that begins a document, and its name
@@ -97,7 +98,8 @@ class Cells:
         if not token[self.counts > 0].all():
             keep = np.repeat(token, self.counts)
             starts, ends = starts[keep], ends[keep]
-        return [encode_slices(data, starts[k::width], ends[k::width]) for k in range(width)]
+        places = counted(range(width), width)
+        return [encode_slices(data, starts[k::width], ends[k::width]) for k in places]
 
 
 def cut_at_spaces(lines: Lines) -> Cells:

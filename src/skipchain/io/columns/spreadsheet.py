@@ -14,6 +14,7 @@ from skipchain.errors import CorpusError, ReadError
 from skipchain.io.columns.layout import DOCUMENT, header_names, is_name, named_cells, recognise
 from skipchain.io.columns.lines import unix_lines
 from skipchain.io.conll import check_sentences, format_rows, header_of, parse_rows
+from skipchain.watching import counted
 
 DELIMITERS = (",", ";", "\t")
 
@@ -23,6 +24,7 @@ def parse_tsv(
     path: object = None,
     *,
     columns: Sequence[str] | None = None,
+    separator: str | None = None,
     comments: bool = True,
     scheme: str | None = None,
     repair: bool | None = None,
@@ -33,7 +35,7 @@ def parse_tsv(
     Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
     """
     how: dict[str, Any] = {"columns": columns, "scheme": scheme, "repair": repair}
-    return parse_rows(text, path, **how, comments=comments, table=True)
+    return parse_rows(text, path, **how, separator=separator, comments=comments, table=True)
 
 
 def parse_csv(
@@ -65,7 +67,7 @@ def parse_csv(
     lines: list[str] = []
     rows = csv.reader(io.StringIO(unix_lines(text), newline=""), delimiter=separator, strict=True)
     try:
-        for row in rows:
+        for row in counted(rows, text.count("\n") + 1):
             if rows.line_num > len(lines) + 1 or any(
                 sign in cell for cell in row for sign in "\n\r"
             ):

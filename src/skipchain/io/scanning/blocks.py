@@ -22,10 +22,12 @@ from skipchain.io.conllu import DOCUMENT as CONLLU_DOCUMENT
 from skipchain.io.files import check_packed, display_path, open_binary, refuse_model
 from skipchain.io.tokenizer import tokenize
 from skipchain.io.unpack import UnpackedFile, describe_size, limit_of, too_large
+from skipchain.memory import release_memory
 
 CHUNK = 1 << 20  # bytes that are read at once
 WINDOW = 1 << 14  # bytes in which the end of a sentence is looked for, or more if there is none
 NEAR = 1 << 16  # bytes before the end of what was looked at, which more text may make a border
+RELEASE = 8 << 20  # bytes of blocks after which freed memory is handed back
 FAR = 3  # sentences that stand behind an end that nothing further can change
 
 
@@ -41,6 +43,11 @@ class TextBlock:
     def text(self) -> str:
         """The block as a string."""
         return self.data.decode()
+
+    @property
+    def place(self) -> TextBlock:
+        """Where it stands, without its data."""
+        return TextBlock(b"", self.number, self.first)
 
 
 class Borders(Protocol):
@@ -293,8 +300,13 @@ class TextFile:
         return bytes(self.data)
 
     def blocks(self, borders: Borders, size: Size) -> Iterator[TextBlock]:
-        """The blocks of the file, of about so many bytes as ``size`` then says."""
+        """The blocks of the file, of about so many bytes as ``size`` then says.
+
+        Memory that those before took is handed back now and then: what one thread frees is else
+        kept for that thread, and of a long file all have had their turn.
+        """
         begin, looked, number, first = 0, 0, 0, 1
+        given = 0
         while True:
             whole = self.ended or borders.in_lines
             end = len(self.data) if whole else self.data.rfind(b"\n") + 1
@@ -310,6 +322,10 @@ class TextFile:
             with memoryview(self.data) as view:
                 block = bytes(view[begin : cut if cut >= 0 else None])
             yield TextBlock(block, number, first)
+            given += len(block)
+            if given >= RELEASE:
+                release_memory()
+                given = 0
             if cut < 0:
                 return
             first += block.count(b"\n")

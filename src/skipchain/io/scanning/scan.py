@@ -11,7 +11,8 @@ from skipchain.checks import check_integer
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.errors import ParameterError, ReadError
-from skipchain.io.charsets import check_charset
+from skipchain.io.charsets import UTF8, check_charset
+from skipchain.io.columns.doubts import look_for_doubts
 from skipchain.io.columns.layout import DOCUMENT, SENTENCE, ColumnLayout
 from skipchain.io.columns.tidy import TidyColumns
 from skipchain.io.conll import (
@@ -19,7 +20,6 @@ from skipchain.io.conll import (
     check_columns,
     drop_standard_markers,
     is_marker,
-    look_for_doubts,
     read_table,
 )
 from skipchain.io.detect import SAMPLE
@@ -43,7 +43,7 @@ from skipchain.io.scanning.blocks import (
     open_text,
     table_documents,
 )
-from skipchain.io.schemes import resolve_scheme
+from skipchain.io.schemes import PartName, resolve_scheme
 
 HEAD = 1 << 20  # bytes of a file that is read as a whole, and looked at before blocks are read
 BLOCK = 100_000  # tokens
@@ -103,14 +103,54 @@ def scan(
     return _scanned(path, format, block, how, options)
 
 
+@dataclass(slots=True)
+class Scanned:
+    """What is known of a file once its first block has been read.
+
+    Where labels are ``open``, their scheme is that of all blocks together, see `resolve_scheme`.
+    """
+
+    format: str = ""
+    charset: str = ""
+    open: bool = False
+
+
+def scan_open(
+    path: str | Path, format: str | None, found: Scanned, *, block: int = BLOCK, **how: Any
+) -> Iterator[Corpus]:
+    """A file in blocks as `scan` gives them, but labels of columns stay as they stand there.
+
+    So who has seen all of them can say what `read` would say of their scheme.
+    """
+    named = {name: how.pop(name, None) for name in ("scheme", "charset", "repair", "max_bytes")}
+    options = {name: value for name, value in how.items() if value is not None}
+    format = format or format_of_path(path)
+    if format is not None and is_folder(format):
+        found.format, found.charset = format, named["charset"] or UTF8
+        yield read(path, format, **named, **options)
+        return
+    check_readable(format, path)
+    yield from _scanned(path, format, block, named, options, found)
+
+
 def _scanned(
-    path: str | Path, format: str | None, block: int, how: dict[str, Any], options: dict[str, Any]
+    path: str | Path,
+    format: str | None,
+    block: int,
+    how: dict[str, Any],
+    options: dict[str, Any],
+    found: Scanned | None = None,
 ) -> Iterator[Corpus]:
     scheme, repair = how["scheme"], how["repair"]
     with open_text(path, how["charset"], how["max_bytes"]) as file:
         file.fill(HEAD)
         format = format or format_of_head(file)
         reader = BlockReader.of(file, format, options)
+        if found is not None:
+            found.format, found.charset = format, file.charset
+            found.open = format in TABLES and reader.borders is not None
+            if found.open:
+                scheme, repair = NO_SCHEME, None
         if reader.borders is None:
             yield parse_whole(file, format, scheme=scheme, repair=repair, **options)
             return
@@ -166,7 +206,7 @@ class BlockReader:
         check_options(entry.function(str(entry.parse)), format, options)
         reader = cls(file.path, format, options)
         if format not in BORDERS:
-            reader.reason = f"{format} cannot be cut into blocks"
+            reader.reason = f"{format} cannot be cut into blocks; {PARTS}"
             return reader
         end = len(file.data) if file.ended else file.data.rfind(b"\n") + 1
         document = BORDERS[format].get("document")
@@ -181,7 +221,8 @@ class BlockReader:
         elif sentences:
             reader.borders = BORDERS[format]["sentence"]
         else:
-            reader.reason = "the model looks at documents, and the file marks none"
+            how = MARKS.get(format, "")
+            reader.reason = f"the model looks at documents, and the file marks none; {how}{PARTS}"
         return reader
 
     @classmethod
@@ -198,12 +239,14 @@ class BlockReader:
         if names is not None:
             check_columns(names)
         if not head and not file.ended:
-            self.reason = "its first line is very long"
+            self.reason = f"its first line is very long; {PARTS}"
             return None
         first = self._table(head.decode(), None)
         self.layout, self.separator = first.layout, first.separator
         if {SENTENCE, DOCUMENT} & set(first.layout.names):
-            self.reason = "a column tells its sentences or documents"
+            self.reason = (
+                f"a column tells its sentences or documents; write blank lines, or {PARTS}"
+            )
             return None
         return self.layout
 
@@ -216,27 +259,30 @@ class BlockReader:
     def parse(
         self, block: TextBlock, *, scheme: str | None = None, repair: bool | None = None
     ) -> Corpus:
-        """The corpus of a block."""
+        """The corpus of a block; errors and warnings name lines of the file."""
+        part = PartName.of(self.path, block.first)
         try:
-            corpus = self._parsed(block, scheme, repair)
-        except NeedsWhole:
-            raise
+            corpus = self._parsed(block, part, scheme, repair)
         except ReadError as error:
+            error.path = self.path
             raise error.shifted(block.first - 1) from None
         self._check_columns(corpus, block)
         return corpus
 
-    def _parsed(self, block: TextBlock, scheme: str | None, repair: bool | None) -> Corpus:
+    def _parsed(
+        self, block: TextBlock, part: PartName, scheme: str | None, repair: bool | None
+    ) -> Corpus:
         if self.format not in TABLES:
             given = {"scheme": scheme, "repair": repair, **self.options}
-            return parse_text(block.text, self.path, self.format, **given)
+            return parse_text(block.text, part, self.format, **given)
         assert self.layout is not None
         header = self.layout.header and block.number == 0
         table = self._table(block.text, replace(self.layout, header=header))
         if block.number == 0:
-            look_for_doubts(table, self.path, table=self.format == "tsv")
+            told = (table.corpus, table.layout.names, table.lines, self.path)
+            look_for_doubts(*told, table=self.format == "tsv")
         corpus = drop_standard_markers(table.corpus)
-        return resolve_scheme(corpus, scheme, self.path, table.lines, repair)
+        return resolve_scheme(corpus, scheme, part, table.lines, repair)
 
     def _check_columns(self, corpus: Corpus, block: TextBlock) -> None:
         """Refuse a block whose columns are not those of the first."""
@@ -314,6 +360,16 @@ class BlockReader:
         return NeedsWhole(f"{fault}{ADVICE}", path=self.path, line=block.first)
 
 
+PARTS = "tag it in parts"
+MARKS = {
+    "conll": "begin each with a line -DOCSTART-, or ",
+    "tsv": "begin each with a line -DOCSTART-, or ",
+    "conllu": "begin each with a line # newdoc, or ",
+    "jsonl": 'name them with the key "document", or ',
+    "opennlp": "put blank lines between them, or ",
+    "text": 'write them as JSON lines, {"text": …}, or ',
+}
+"""How a file says where its documents begin."""
 LATE = "a document begins, and none was marked before"
 ADVICE = "; the file must be looked at as a whole: save it, and name it and a file to write (-o)"
 

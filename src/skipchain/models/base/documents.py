@@ -15,12 +15,13 @@ REMEDY = "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids 
 
 
 def check_document_boundaries(
-    corpus: Corpus, longest: int | None = None, *, apart: bool = False
+    corpus: Corpus, longest: int | None = None, *, apart: bool = False, otherwise: str = ""
 ) -> None:
     """Warn of a corpus that has been cut into sentences, or not cut into documents.
 
     ``longest`` is the number of tokens of the longest document in training. Documents that stand
-    ``apart`` may be as short as they like, as a text that is labelled by itself may.
+    ``apart`` may be as short as they like, as a text that is labelled by itself may. ``otherwise``
+    is what else would help with a long one.
     """
     if not corpus.n_tokens:
         return
@@ -35,7 +36,8 @@ def check_document_boundaries(
         number = int(lengths.argmax())
         warnings.warn(
             f"document {number} has {lengths[number]:,} tokens, and the longest of training had "
-            f"{longest:,}: labels will depend on each other across all of it; {REMEDY}",
+            f"{longest:,}: labels will depend on each other across all of it; "
+            f"{REMEDY}{otherwise}",
             SkipchainWarning,
             stacklevel=2,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.arrays import Floats
+from skipchain.arrays import IN_MEMORY, Floats, Room
 from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
@@ -24,6 +25,7 @@ from skipchain.learn.resuming import Keeping
 from skipchain.learn.saved_state import StateKeeper
 from skipchain.learn.solvers import LBFGS, Automatic, Solver, as_solver, with_settings
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.models.base.from_disk import gathered, require_local
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels, label_column
 from skipchain.models.base.labelled import labelled
 from skipchain.models.base.model import BEAM, AnyModel
@@ -39,6 +41,7 @@ from skipchain.models.base.parameters import (
 from skipchain.models.base.progress import Progress
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.parallel import Workers
+from skipchain.scratch.folder import Scratch
 
 CONSTRAINTS = ("decoding", "training", "none")
 LONGEST_VALUE = 200  # characters of a parameter that are shown
@@ -63,6 +66,8 @@ class BaseEstimator(ABC):
     """Whether templates may look two labels back."""
     resumable: ClassVar[bool] = False
     """Whether the state of learning can be kept in a checkpoint."""
+    learns_from_disk: ClassVar[bool] = False
+    """Whether features may lie in files while weights are learnt."""
     solvers: ClassVar[tuple[type[Solver], ...]] = ()
     """The solvers that can be chosen; a setting that several have asks for the first of them."""
     groups_of_settings: ClassVar[Mapping[str, tuple[type, Mapping[str, str]]]] = {}
@@ -244,6 +249,7 @@ class BaseEstimator(ABC):
         start: Any = None,
         progress: Progress | None = None,
         checkpoint: str | Path | StateKeeper | None = None,
+        scratch: str | Path | Scratch | None = None,
         cluster: Any = None,
     ) -> Self:
         """Learn from a labelled corpus, or from sequences X with labels y.
@@ -251,46 +257,70 @@ class BaseEstimator(ABC):
         ``dev`` (with ``dev_y``) is held-out data, scored as training goes on or at its end;
         ``start`` is a fitted model to begin from. ``checkpoint`` names a file in which the state of
         learning is kept, and from which it goes on where it is there, or is a
-        `skipchain.modelfile.Checkpoint`. A keyboard interrupt ends training and keeps what
-        has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
+        `skipchain.modelfile.Checkpoint`. ``scratch`` is a folder in whose files the
+        features are kept, for more data than memory holds: X may then be a corpus in blocks, such
+        as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends
+        training and keeps what has been learnt in ``model_``; it is raised again unless a
+        ``progress`` display is told.
 
         ``cluster`` is a `skipchain.cluster.Cluster`, or the address of one: its workers learn, each
         from whole documents. They are sent the corpus, or read the files that X names.
         """
-        self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint)
+        self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint, scratch=scratch)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
-        given: Input = []
-        templates = None
-        if cluster is None:
-            given, y = labelled(X, y, scheme=self._named_scheme())
-            given = self._input(given, y)
-            templates = self._templates(given)
-        if templates is not None and templates.annotators:
-            assert isinstance(given, Corpus)
-            templates, given = templates.fit_annotators(given, progress)
-        with Workers(self.threads) as workers:
-            task = TrainingTask(given, y, templates, workers, dev, dev_y, start, progress, keeping)
-            if cluster is None:
-                fitted = self._train(task)
-            else:
+        if cluster is not None and scratch is not None:
+            raise ParameterError(
+                "the workers of a cluster hold their features in memory; give scratch or cluster, "
+                "not both"
+            )
+        with ExitStack() as stack:
+            workers = stack.enter_context(Workers(self.threads))
+            followed: dict[str, Any] = {"start": start, "progress": progress, "keeping": keeping}
+            if cluster is not None:
                 from skipchain.cluster.training import train_on_cluster
 
+                task = TrainingTask([], y, None, workers, dev, dev_y, **followed)
                 fitted = train_on_cluster(self, X, y, cluster, task)
+            else:
+                room: Room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
+                if isinstance(room, Scratch):
+                    X, y = gathered(X, y, room), None
+                given, y = labelled(X, y, scheme=self._named_scheme())
+                given = self._input(given, y)
+                templates = self._templates(given)
+                if isinstance(room, Scratch):
+                    self._check_scratch(templates)
+                if templates is not None and templates.annotators:
+                    assert isinstance(given, Corpus)
+                    templates, given = templates.fit_annotators(given, progress)
+                followed["room"] = room
+                task = TrainingTask(given, y, templates, workers, dev, dev_y, **followed)
+                fitted = self._train(task)
             model, result, score = fitted.model, fitted.result, None
             if dev is not None:
                 held_out = fitted.held_out or task.held_out(model)
                 assert held_out is not None
                 score = held_out.score(model, workers)
-        if progress is not None:
-            progress.end(result)
-        self.model_ = model.with_summary(self._summary(fitted, score)).pruned()
+            if progress is not None:
+                progress.end(result)
+            self.model_ = self._finished(model.with_summary(self._summary(fitted, score)), room)
         self.result_ = result
         if progress is None:
             self._raise_interrupt()
         return self
 
+    def _finished(self, model: AnyModel, room: Room) -> AnyModel:
+        """The model that is kept."""
+        return model.pruned()
+
     def check(
-        self, *, dev: Any = None, dev_y: Any = None, start: Any = None, checkpoint: Any = None
+        self,
+        *,
+        dev: Any = None,
+        dev_y: Any = None,
+        start: Any = None,
+        checkpoint: Any = None,
+        scratch: Any = None,
     ) -> None:
         """Refuse parameters, held-out data and a start that `fit` would refuse; nothing is learnt.
 
@@ -300,6 +330,8 @@ class BaseEstimator(ABC):
         self._check_fit(dev, start)
         if checkpoint is not None:
             self._check_resumable()
+        if scratch is not None:
+            self._check_scratch(None)
         if dev is not None:
             from skipchain.metrics.token import require_known
 
@@ -322,6 +354,22 @@ class BaseEstimator(ABC):
             keeper = Checkpoint(keeper)
         settings = {**plain_settings(self.get_params(deep=False)), "threads": None}
         return Keeping(keeper, {"model": self.kind} | {k: str(v) for k, v in settings.items()})
+
+    def _scratch(self, scratch: str | Path | Scratch, stack: ExitStack) -> Scratch:
+        """Where large arrays are made; a folder is left as it was found."""
+        if isinstance(scratch, Scratch):
+            return scratch
+        return stack.enter_context(Scratch(scratch))
+
+    def _check_scratch(self, templates: Templates | None) -> None:
+        """Refuse to learn from files what only learns in memory."""
+        if not self.learns_from_disk:
+            raise ParameterError(
+                f"{type(self).__name__} learns in memory only, without a scratch folder; CRF, "
+                "MEMM, MaxEnt and Perceptron learn from disk"
+            )
+        if templates is not None:
+            require_local(templates)
 
     @abstractmethod
     def _train(self, task: TrainingTask) -> Fitted:
@@ -453,6 +501,12 @@ class BaseEstimator(ABC):
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
         return self.model_
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write what has been learnt to a model file, which `skipchain.load` reads as a tagger."""
+        from skipchain.modelfile import save
+
+        save(self.fitted, path, overwrite=overwrite)
 
     def predict(self, X: Any, *, decoder: str | None = None, beam: int = BEAM) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data.

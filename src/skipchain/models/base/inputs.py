@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Bools, Ints, Labels, offsets_of
+from skipchain.arrays import IN_MEMORY, Bools, Ints, Labels, Room, offsets_of
 from skipchain.corpus import Column, Corpus, Sentence
 from skipchain.corpus.schemes import UNKNOWN
 from skipchain.errors import CorpusError, FeatureError
@@ -17,6 +17,7 @@ from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import Workers
+from skipchain.scratch.folder import Scratch
 
 Input = Corpus | Sequence[Any]
 """A corpus, or sequences of feature dicts, lists of features or matrices."""
@@ -90,18 +91,37 @@ def take_sequences(
 
 
 def fit_features(
-    given: Input, templates: Templates | None, min_count: int
+    given: Input, templates: Templates | None, min_count: int, room: Room = IN_MEMORY
 ) -> tuple[Features, FeatureMatrix, Ints]:
-    """Learn the features of the input, and encode it: features, rows, chain offsets."""
+    """Learn the features of the input, and encode it: features, rows, chain offsets.
+
+    With a scratch folder for a room they are built in blocks.
+    """
     if isinstance(given, Corpus):
         if templates is None:
             raise FeatureError("a corpus needs templates; give features='ner' or your own")
-        vocabulary, rows = Vocabulary.fit(given, templates, min_count)
+        if isinstance(room, Scratch):
+            from skipchain.features.blocks.fitting import CorpusBlocks
+
+            vocabulary, rows = CorpusBlocks(given, room).fit(templates, min_count)
+        else:
+            vocabulary, rows = Vocabulary.fit(given, templates, min_count)
         return vocabulary, rows, given.sentences
     if not len(given):
         raise CorpusError("there is no sequence to learn from")
     kind = NumberedFeatures if is_matrix(given[0]) else NamedFeatures
     return kind.fit(given, min_count)
+
+
+def annotators_of(features: Features) -> tuple[Any, ...]:
+    """What adds columns to a corpus for these features, and may look at its documents for them."""
+    return features.templates.annotators if isinstance(features, Vocabulary) else ()
+
+
+def bases_of(features: Features) -> list[Any]:
+    """The models whose predictions are among the features."""
+    bases = (getattr(own, "base", None) for own in annotators_of(features))
+    return [base for base in bases if base is not None]
 
 
 def encode(

@@ -13,7 +13,8 @@ from skipchain.learn.step import OptimisationResult, Step
 class TrainingSize:
     """The size of a training problem, known before it begins.
 
-    ``stage`` says what is learnt, where training has several stages.
+    ``stage`` says what is learnt, where training has several stages. ``disk`` are the bytes of
+    files that hold features and much of the rest, where they do; ``bytes`` are without these.
     """
 
     tokens: int
@@ -24,11 +25,15 @@ class TrainingSize:
     parameters: int
     bytes: int
     stage: str | None = None
+    disk: int = 0
 
     @classmethod
-    def of(cls, data: Dataset, n_labels: int, parameters: int, held: int) -> TrainingSize:
+    def of(
+        cls, data: Dataset, n_labels: int, parameters: int, held: int, disk: int = 0
+    ) -> TrainingSize:
         """The size of learning from data; ``held`` are its bytes beside the features."""
         rows = data.rows
+        features = rows.tokens.nbytes + rows.bundles.nbytes + rows.edges.nbytes
         return cls(
             tokens=data.n_tokens,
             sequences=len(data.offsets) - 1,
@@ -36,7 +41,8 @@ class TrainingSize:
             features=rows.n_features + rows.n_edge_features,
             active=rows.n_active,
             parameters=parameters,
-            bytes=rows.tokens.nbytes + rows.bundles.nbytes + rows.edges.nbytes + held,
+            bytes=held if disk else features + held,
+            disk=disk,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from skipchain.arrays import Ints
+from skipchain.arrays import IN_MEMORY, Ints, Room
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import Monitor
 from skipchain.errors import CorpusError
@@ -28,7 +28,8 @@ class TrainingTask:
     """Data to learn from, their templates with fitted annotators, and who follows the learning.
 
     ``labels`` are those given apart from the data (None: the corpus has them), ``dev`` the held-out
-    data with theirs, ``start`` a model to begin from, ``keeping`` who keeps states of the learning.
+    data with theirs, ``start`` a model to begin from, ``keeping`` who keeps states of the learning,
+    ``room`` where large arrays are made.
     """
 
     given: Input
@@ -40,10 +41,11 @@ class TrainingTask:
     start: Any = None
     progress: Progress | None = None
     keeping: Keeping | None = None
+    room: Room = IN_MEMORY
 
     def features(self, min_count: int) -> tuple[Features, FeatureMatrix, Ints]:
         """The features of the data, the data encoded by them, and where sequences begin."""
-        features, rows, offsets = fit_features(self.given, self.templates, min_count)
+        features, rows, offsets = fit_features(self.given, self.templates, min_count, self.room)
         if rows.tokens.n_rows == 0:
             raise CorpusError("there is no token to learn from")
         return features, rows, offsets
@@ -69,16 +71,20 @@ class TrainingTask:
         if keeping is not None and held_out is not None:
             identity = {**keeping.identity, "held-out data": held_out.digest()}
             keeping = replace(keeping, identity=identity)
-        monitor = display_monitor(self.progress, data, n_labels)
+        monitor = display_monitor(self.progress, data, n_labels, self.room)
         return replace(monitor, score=score, keeping=keeping)
 
 
-def display_monitor(progress: Progress | None, data: Dataset, n_labels: int) -> Monitor:
+def display_monitor(
+    progress: Progress | None, data: Dataset, n_labels: int, room: Room = IN_MEMORY
+) -> Monitor:
     """Tells a display of the learning of a chain, where there is one."""
     if progress is None:
         return Monitor()
     return Monitor(
-        begin=lambda size, held: progress.begin(TrainingSize.of(data, n_labels, size, held)),
+        begin=lambda size, held: progress.begin(
+            TrainingSize.of(data, n_labels, size, held, room.nbytes)
+        ),
         tell=progress.step,
     )
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.arrays import Labels
+from skipchain.arrays import IN_MEMORY, Labels, Room
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import (
     OBJECTIVES,
@@ -38,7 +38,7 @@ from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, encode
 from skipchain.models.base.labelled import labelled
-from skipchain.models.base.model import legal_transitions
+from skipchain.models.base.model import AnyModel, legal_transitions
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.chain.model import ChainModel, decoders_of
 from skipchain.parallel import Workers
@@ -51,6 +51,7 @@ class ChainEstimator(BaseEstimator):
 
     partial = True
     resumable = True
+    learns_from_disk = True
     solvers = CHAIN_SOLVERS
     local: ClassVar[bool] = False
     """Whether the model is normalised at each position, given the label before."""
@@ -131,6 +132,11 @@ class ChainEstimator(BaseEstimator):
     ) -> tuple[ChainModel, Dataset]:
         """A model of features and labels without weights, and the data to learn from."""
         known, scheme, encoding = self._labels(task.given, y)
+        if known.partial and task.room is not IN_MEMORY:
+            raise CorpusError(
+                f"token {min(known.partial)} has no label of its own, and a scratch "
+                "folder is for full labels; label it, or train in memory"
+            )
         features, rows, offsets = task.features(self.min_count)
         if scheme is not None and encoding is not None and scheme != encoding:
             classes = labels_in_scheme(classes, scheme, encoding)
@@ -163,12 +169,16 @@ class ChainEstimator(BaseEstimator):
             require_allowed(data, allowed, untrained.labels)
         held_out = task.held_out(untrained)
         trained = allowed if self.constraints == "training" else None
-        problem = self._problem(data, untrained, trained, start)
+        problem = replace(self._problem(data, untrained, trained, start), room=task.room)
         monitor = task.monitor(data, len(untrained.labels), held_out, untrained.with_weights)
         learnt = self._learn(problem, task.workers, monitor)
         model = untrained.with_weights(learnt.weights)
         found = {"held_out": held_out, "facts": learnt.facts}
         return Fitted.of(data, model, learnt.result, learnt.parameters, **found)
+
+    def _finished(self, model: AnyModel, room: Room) -> AnyModel:
+        assert isinstance(model, ChainModel)
+        return model.pruned(room)
 
     def _problem(
         self,
@@ -437,6 +447,23 @@ class ChainEstimator(BaseEstimator):
         if self.solvers and not isinstance(self._solver, RESUMABLE):
             raise ParameterError(
                 f"solver={self._solver.name!r} keeps no checkpoint of its training; sgd, adagrad "
+                "and lbfgs do"
+            )
+
+    def _check_scratch(self, templates: Templates | None) -> None:
+        super()._check_scratch(templates)
+        if self.order > 2:
+            raise ParameterError(
+                f"order={self.order} does not go with a scratch folder, orders 1 and 2 do"
+            )
+        if self.dictionary is not None:
+            raise ParameterError(
+                "a dictionary is a table of all tokens, which a scratch folder is there not "
+                "to hold; leave dictionary out"
+            )
+        if self.solvers and not isinstance(self._solver, RESUMABLE):
+            raise ParameterError(
+                f"solver={self._solver.name!r} does not go with a scratch folder; sgd, adagrad "
                 "and lbfgs do"
             )
 

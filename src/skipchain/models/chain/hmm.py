@@ -55,6 +55,7 @@ class HMM(ChainEstimator):
     kind = "hmm"
     partial = False
     resumable = False
+    learns_from_disk = False
     solvers = ()
     emissions: str
     smoothing: float

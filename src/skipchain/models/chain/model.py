@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats
+from skipchain.arrays import IN_MEMORY, Bools, Floats, Room
 from skipchain.chains import decode as chains
 from skipchain.chains.allowed import relax_candidates
 from skipchain.chains.dataset import Dataset
@@ -24,7 +24,14 @@ from skipchain.features.label_history import LabelHistory, PreviousOccurrences
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.kernels.kernel import is_interpreted
-from skipchain.models.base.inputs import Features, Input, chain_offsets, encode
+from skipchain.models.base.inputs import (
+    Features,
+    Input,
+    annotators_of,
+    bases_of,
+    chain_offsets,
+    encode,
+)
 from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
 from skipchain.models.base.summary import (
     chain_pairs,
@@ -166,30 +173,18 @@ class ChainModel(Model[Dataset, ChainScores]):
     def labels_documents_alone(self) -> bool:
         """True, but where labels earlier in a document are looked at: short ones are told of."""
         return self.label_history is None and all(
-            base.labels_documents_alone for base in self._bases
+            base.labels_documents_alone for base in bases_of(self.features)
         )
 
     @property
     def labels_documents_apart(self) -> bool:
         """True, unless models whose predictions are features look further."""
-        return all(base.labels_documents_apart for base in self._bases)
+        return all(base.labels_documents_apart for base in bases_of(self.features))
 
     @property
     def labels_sentences_apart(self) -> bool:
         """True, but where annotators or a history of labels look at documents."""
-        return self.label_history is None and not self._annotators
-
-    @property
-    def _annotators(self) -> tuple[Any, ...]:
-        """What adds columns to the corpus."""
-        features = self.features
-        return features.templates.annotators if isinstance(features, Vocabulary) else ()
-
-    @property
-    def _bases(self) -> list[AnyModel]:
-        """The models whose predictions are features."""
-        bases = (getattr(own, "base", None) for own in self._annotators)
-        return [base for base in bases if base is not None]
+        return self.label_history is None and not annotators_of(self.features)
 
     @cached_property
     def frozen(self) -> FrozenChain | None:
@@ -351,7 +346,7 @@ class ChainModel(Model[Dataset, ChainScores]):
         self.check_nbest(k, scores.offsets)
         return chains.nbest(scores, int(k), workers)
 
-    def pruned(self) -> ChainModel:
+    def pruned(self, room: Room = IN_MEMORY) -> ChainModel:
         """Without features whose weights are all zero; predictions stay the same."""
         if self.label_ngrams is not None and not self.label_ngrams.weights.any(axis=1).all():
             return replace(self, label_ngrams=self.label_ngrams.pruned()).pruned()
@@ -364,9 +359,9 @@ class ChainModel(Model[Dataset, ChainScores]):
         edge = np.asarray(self.weights.edges.any(axis=1))
         if state.all() and edge.all() and (used is None or used.all()):
             return self
-        weights = replace(
-            self.weights, state=self.weights.state[state], edges=self.weights.edges[edge]
-        )
+        kept = room.empty((int(state.sum()), len(self.labels)), np.float64)
+        np.compress(state, self.weights.state, axis=0, out=kept)
+        weights = replace(self.weights, state=kept, edges=self.weights.edges[edge])
         if trigrams is None or used is None:
             return replace(self, features=self.features.keep(state, edge), weights=weights)
         assert isinstance(self.features, Vocabulary)  # others have no templates

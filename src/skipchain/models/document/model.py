@@ -47,6 +47,10 @@ from skipchain.parallel import Workers
 
 GIBBS, ICM, MEAN_FIELD, TWO_PASS = DECODERS = "gibbs", "icm", "mean-field", "two-pass"
 BURN_IN = 50  # sweeps before those that probabilities are taken from
+WITHOUT_FACTORS = (
+    "; or label sentence by sentence, in a fraction of the time: --decoder viterbi "
+    "(decoder='viterbi')"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +182,14 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
                 "factors look at the words of whole documents, so the model takes a Corpus; "
                 "Corpus.of(list_of_word_lists) makes one"
             )
-        longest = self.summary.get("longest_document")
-        check_document_boundaries(given, longest, apart=self.annealing.alike)
         return given
+
+    def _check_documents(self, corpus: Corpus) -> None:
+        """Warn of a corpus whose documents are hardly such as factors are about."""
+        longest = self.summary.get("longest_document")
+        check_document_boundaries(
+            corpus, longest, apart=self.annealing.alike, otherwise=WITHOUT_FACTORS
+        )
 
     def score_dataset(
         self, data: DocumentDataset, workers: Workers, allowed: Bools | None = None
@@ -220,6 +229,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
 
     def _best_and_opened(self, scores: DocumentScores, workers: Workers) -> tuple[Labels, Bools]:
         """The best labels of the chain [N], and the tokens whose labels factors object to. [N]"""
+        self._check_documents(scores.corpus)
         best = chains.viterbi(scores.chain, workers)
         opened = np.zeros(len(best), np.bool_)
         if self._spans_are_strangers(scores.corpus, best):
@@ -250,6 +260,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         if decoder in self.base.decoders:
             return self.base.decode(scores.chain, workers, decoder, beam)
         if decoder == TWO_PASS:
+            self._check_documents(scores.corpus)
             codes = two_pass(scores.chain, scores.corpus, self.label_types.type_ids, workers)
             return Column(frozen(codes), self.labels)
         if decoder == GIBBS and self.annealing.moves == TOKEN:
@@ -390,6 +401,11 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         if self.python_factors or annealing.moves == TOKEN or annealing.random_start:
             return None  # these go through a corpus as a whole
         return replace(self, annealing=replace(annealing, alike=True)) if self.base.apart else None
+
+    @property
+    def labels_documents_apart(self) -> bool:
+        """Whether documents are drawn with the same random numbers, whatever their place."""
+        return self.annealing.alike and self.base.labels_documents_apart
 
     @property
     def decoders(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
-from skipchain.models.base.inputs import Features, Input, encode
+from skipchain.models.base.inputs import Features, Input, annotators_of, encode
 from skipchain.models.base.model import BEAM, Model
 from skipchain.models.latent import inference as states
 from skipchain.models.latent.inference import StateScores
@@ -49,6 +49,11 @@ class StateModel(Model[Dataset, StateScores]):
     encoding: str | None = None
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def labels_sentences_apart(self) -> bool:
+        """True, but where annotators look at documents."""
+        return not annotators_of(self.features)
 
     @property
     def n_states(self) -> int:

@@ -13,7 +13,14 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.sums import table_scores
 from skipchain.errors import ParameterError
 from skipchain.features.matrix import FeatureMatrix
-from skipchain.models.base.inputs import Features, Input, as_input, encode
+from skipchain.models.base.inputs import (
+    Features,
+    Input,
+    annotators_of,
+    as_input,
+    bases_of,
+    encode,
+)
 from skipchain.models.base.marginal_model import MarginalModel
 from skipchain.models.base.model import AnyModel
 from skipchain.models.base.summary import label_features, strongest_features
@@ -85,6 +92,22 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
                 f"{self.sampling.burn_in} + {self.sampling.samples} steps of sampling {links:,} "
                 "units and offsets would take too long; use fewer of them"
             )
+
+    @property
+    def labels_documents_apart(self) -> bool:
+        """True, unless a model that it goes by looks further: all chains draw the same numbers."""
+        parts = [*bases_of(self.features), *self._parts]
+        return all(part.labels_documents_apart for part in parts)
+
+    @property
+    def labels_sentences_apart(self) -> bool:
+        """True, but where annotators, or a model that it goes by, look at documents."""
+        own = not annotators_of(self.features)
+        return own and all(part.labels_sentences_apart for part in self._parts)
+
+    @property
+    def _parts(self) -> list[AnyModel]:
+        return [*([] if self.base is None else [self.base]), *self.experts]
 
     def dataset(self, given: Input, workers: Workers | None = None) -> RBMDataset:
         """The input encoded."""

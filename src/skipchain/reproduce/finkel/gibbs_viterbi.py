@@ -52,6 +52,7 @@ def measure(run: Run) -> Table:
     seeds, sweeps = run.seeds(10, quick=2), FEW_SWEEPS if run.quick else SWEEPS
     rows, off, agree = [], {}, True
     tasks = (_conll(run), _seminars(run))
+    run.plan(len(tasks) * len(SAMPLERS) * len(seeds))
     for task in tasks:
         clock = Timer()
         with clock(VITERBI):

@@ -136,6 +136,7 @@ def fit_folds(corpus: Corpus, features: str, run: Run, learned: bool = False) ->
         settings["epochs"] = FEW_EPOCHS
     fold = document_folds(corpus, FOLDS, seed=SEED)
     folds = []
+    run.plan(FOLDS)
     for number in range(FOLDS):
         run.say(f"{NAME}: {features}, fold {number + 1} of {FOLDS}")
         train = corpus.take_documents(np.flatnonzero(fold != number))

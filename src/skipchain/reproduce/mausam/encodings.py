@@ -36,6 +36,7 @@ def measure(run: Run) -> Table:
     seeds, epochs = run.seeds(3, quick=1), 8 if run.quick else 30
     f1, spent, labels = defaultdict(list), defaultdict(list), {}
     CRF(FEATURES, epochs=1, threads=1).fit(train[:10])  # the first call may compile kernels
+    run.plan(len(seeds) * len(ENCODINGS))
     for seed in seeds:
         for encoding in ENCODINGS:
             run.say(f"{NAME}: {encoding}, seed {seed}")

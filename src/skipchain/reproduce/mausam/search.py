@@ -62,6 +62,7 @@ def measure(run: Run) -> Table:
     settings["threads"] = run.threads
     clock = Timer()
     f1: dict[str, list[float]] = {}
+    run.plan(len(ORDERS) * len(seeds))
     for order in ORDERS:
         for seed in seeds:
             run.say(f"{NAME}: order {order}, seed {seed}")

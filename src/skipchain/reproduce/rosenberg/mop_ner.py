@@ -106,6 +106,7 @@ def measure(run: Run) -> Table:
     clock = Timer()
     systems = _published_systems(run, train, clock) | _our_systems(run, train, clock)
     labelled: dict[str, dict[str, Corpus]] = {}
+    run.plan(len(systems))
     for name, system in systems.items():
         run.say(f"{NAME}: labels by {name}")
         with clock(name):

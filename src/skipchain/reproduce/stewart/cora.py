@@ -91,6 +91,7 @@ def measure(run: Run) -> Table:
         systems[CHOSEN], chosen = choice.system, str(choice)
     results = SystemResults()
     fitted: dict[str, BaseEstimator] = {}
+    run.plan(len(seeds) * len(systems))
     for seed in seeds:
         train, test = corpus.split(SHARE, seed=seed)
         gold = [sentence.labels for sentence in test]

@@ -91,7 +91,9 @@ def measure(run: Run) -> Table:
                 name = model if penalty else model + BARE
                 task = SolverTask.of(train, model, penalty, workers)
                 curves = {}
-                for system, solver in _solvers(model, penalty, passes).items():
+                solvers = _solvers(model, penalty, passes)
+                run.plan(len(solvers))
+                for system, solver in solvers.items():
                     run.say(f"{NAME}: {name}, {system}")
                     curves[system] = task.follow(solver)
                 best = min(task.minimum(), *(min(own.losses) for own in curves.values()))

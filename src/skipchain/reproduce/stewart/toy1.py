@@ -32,6 +32,7 @@ def measure(run: Run) -> Table:
     restarts = 1 if run.quick else 5
     sizes = {"train": 40, "test": 30} if run.quick else {}
     trainer, results = toys.ToyTrainer(NAME, _systems(restarts), run), SystemResults()
+    trainer.plan(len(seeds))
     for seed in seeds:
         problem = toy1(seed, **sizes)
         fitted = trainer.train(seed, problem, results)

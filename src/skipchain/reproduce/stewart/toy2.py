@@ -47,6 +47,7 @@ def measure(run: Run) -> Table:
     trainer = toys.ToyTrainer(NAME, {**systems, **_chosen_systems(states, run)}, run)
     results, training = SystemResults(), SystemResults()
     both = zip(seeds, problems, strict=True)
+    trainer.plan(len(seeds))
     fitted = [trainer.train(seed, problem, results, training) for seed, problem in both]
     rows = toys.time_rows(NAME, "6.7", results)
     rows += results.rows(NAME, "6.8", PUBLISHED, partial(_verdict, results, training))

@@ -62,6 +62,7 @@ def measure(
     """Train the systems on the data of each machine, and count in how many an order holds."""
     seeds = SEEDS[:2] if run.quick else SEEDS
     trainer, results = ToyTrainer(f"{name}, {TITLE}", systems, run), SystemResults()
+    trainer.plan(len(seeds))
     for seed in seeds:
         problem = toy2(seed, train=train, test=test, machine=draw_machine(seed))
         trainer.train(seed, problem.with_bias(), results)

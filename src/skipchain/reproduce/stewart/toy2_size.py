@@ -44,6 +44,7 @@ def measure(name: str, groups: str, run: Run, seeds: tuple[int, ...]) -> list[Ro
     }
     trainer = ToyTrainer(name, systems, run)
     training, same, new = SystemResults(), SystemResults(), SystemResults()
+    trainer.plan(len(seeds))
     for seed in seeds:
         problem = toy2(seed, train=size, test=size).with_bias()
         fitted = trainer.train(seed, problem, same, training)

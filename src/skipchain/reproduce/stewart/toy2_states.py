@@ -52,6 +52,7 @@ def study(problem: Problem, run: Run, name: str) -> StateStudy:
     search: dict[str, Any] = {"states": numbers, "folds": folds, "threads": run.threads}
     errors: dict[str, dict[str, dict[int, float]]] = {HELD_OUT: {}, TRAINING: {}, TEST: {}}
     chosen: dict[str, tuple[int, float]] = {}
+    run.plan((len(KINDS) + 1) * len(SIGMAS))
     for kind, estimator in KINDS.items():
         least = float("inf")
         for sigma in SIGMAS:

@@ -35,6 +35,7 @@ def measure(run: Run) -> Table:
     seeds = toys.SEEDS[:1] if run.quick else toys.SEEDS
     sizes = {"train": 60, "test": 40} if run.quick else {}
     trainer, results = toys.ToyTrainer(NAME, _systems(run.quick), run), SystemResults()
+    trainer.plan(len(seeds))
     for seed in seeds:
         problem = toy3(seed, **sizes)
         trainer.train(seed, problem, results, others=partial(errors_by_input, problem))

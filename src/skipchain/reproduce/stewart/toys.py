@@ -165,6 +165,10 @@ class ToyTrainer:
         self.name, self.systems, self.run = name, systems, run
         self._compiled: set[str] = set()
 
+    def plan(self, data_sets: int) -> None:
+        """So many data sets come."""
+        self.run.plan(data_sets * len(self.systems))
+
     def train(
         self,
         seed: int,

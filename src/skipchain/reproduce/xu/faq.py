@@ -151,8 +151,10 @@ def measure(run: Run) -> Table:
     methods = systems(run.threads)
     clock = Timer()
     results = {system: SegmentCounts() for system in methods}
+    chosen = {faq: parts[:1] if run.quick else parts for faq, parts in faqs.items()}
+    run.plan(sum(map(len, chosen.values())))
     for faq, parts in faqs.items():
-        for part in parts[:1] if run.quick else parts:
+        for part in chosen[faq]:
             assert corpus.names is not None
             run.say(f"{NAME}: {faq}, training on {corpus.names[part]}")
             train = corpus.document(part)

@@ -46,6 +46,7 @@ def measure(run: Run) -> Table:
     scores: dict[tuple[str, str], list[float]] = {
         (system, metric): [] for system in SYSTEMS for metric in (WORDS_RIGHT, LABELS_RIGHT)
     }
+    run.plan(len(seeds))
     for seed in seeds:
         run.say(f"{NAME}: seed {seed}")
         random = np.random.default_rng(seed)

@@ -61,6 +61,7 @@ EXAMPLES = (
 def measure(run: Run) -> Table:
     """Solve every example; there is nothing to shorten for a quick run."""
     clock, rows, sums = Timer(), [], {}
+    run.plan(len(EXAMPLES))
     for example in EXAMPLES:
         run.say(f"{NAME}: {example.system}")
         with clock(example.system):

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count as numbers
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.corpus import Corpus
-from skipchain.errors import ReadError
-from skipchain.io.files import STDIO, check_text, display_path
-from skipchain.io.formats import format_of_path, format_of_text, read
-from skipchain.io.streams import BLOCK, text_blocks
-from skipchain.io.text import parse_plain
 from skipchain.resources.ngrams.duck import sql_literal
 from skipchain.resources.ngrams.manifest import ParquetFile
 from skipchain.resources.ngrams.pattern import END, START
@@ -23,39 +19,19 @@ from skipchain.resources.ngrams.pattern import END, START
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Kind = int | str
 TAGS = ("pos", "xpos", "upos")  # the columns that hold parts of speech
 
 
-def read_blocks(
-    path: str | Path, format: str | None = None, *, charset: str | None = None, **how: Any
-) -> Iterator[Corpus]:
-    """A file as corpora: plain text block by block, other formats as a whole.
-
-    The options are those of `skipchain.read`; plain text has no limit of ``max_bytes``.
-    """
-    format = format or format_of_path(path)
-    if format not in (None, "text"):
-        yield read(path, format, charset=charset, **how)
-        return
-    for number, text in enumerate(text_blocks(path, BLOCK, charset=charset)):
-        if number == 0:
-            check_text(text, path)
-            if (format or format_of_text(text, path)) != "text":
-                if str(path) == STDIO:
-                    fault = "is no plain text, and cannot be read twice; name its format"
-                    raise ReadError(fault, path=display_path(path))
-                yield read(path, format, charset=charset, **how)
-                return
-        if text.strip():
-            yield parse_plain(text, path)
-
-
 class NgramCounter:
-    """Counts n-grams of corpora; what it has counted lies in Parquet files of a folder."""
+    """Counts n-grams of corpora; what it has counted lies in Parquet files of a folder.
+
+    The kinds of counts are orders of n-grams, and ``tags``, parts of speech of words.
+    """
 
     def __init__(self, database: DuckDBPyConnection, folder: Path, orders: int) -> None:
-        self._database = database
-        self._folder = folder
+        self.database = database
+        self.folder = folder
         self._numbers = numbers()
         self.orders = orders
         self.total = dict.fromkeys(range(1, orders + 1), 0)
@@ -86,35 +62,88 @@ class NgramCounter:
             self.write("tags", {"word": words, "tag": tags, "count": counts})
         return bool(columns)
 
-    def write(self, kind: int | str, columns: dict[str, Any]) -> None:
-        """One file of counts, of n-grams of an order or of tags."""
+    def write(self, kind: Kind, columns: dict[str, Any]) -> None:
+        """One file of counts of a kind."""
         if not len(columns["count"]):
             return
         if isinstance(kind, int):
             self.total[kind] = self.total.get(kind, 0) + int(np.sum(columns["count"]))
-        path = self._folder / f"chunk-{kind}-{next(self._numbers)}.parquet"
-        self._database.register("chunk", columns)
-        self._database.execute(f"COPY chunk TO {sql_literal(str(path))} (FORMAT parquet)")
-        self._database.unregister("chunk")
+        self.database.register("chunk", columns)
+        target = sql_literal(str(self._new_chunk(kind)))
+        self.database.execute(f"COPY chunk TO {target} (FORMAT parquet)")
+        self.database.unregister("chunk")
 
-    def merge(self, kind: int | str, target: Path, min_count: int = 1) -> ParquetFile | None:
+    def add_file(self, kind: Kind, content: bytes) -> None:
+        """Take over a file of counts that another counter has written (see `split`)."""
+        self._new_chunk(kind).write_bytes(content)
+
+    def kinds(self) -> list[Kind]:
+        """The kinds of which there are counts."""
+        there = {path.name.split("-")[1] for path in self.folder.glob("chunk-*.parquet")}
+        return [int(kind) if kind.isdigit() else kind for kind in sorted(there)]
+
+    def split(self, number: int) -> Iterator[dict[Kind, list[bytes]]]:
+        """The sums of all kinds in so many parts by the first word: for each part, files by kind.
+
+        Equal words go to the same part wherever they were counted.
+        """
+        with TemporaryDirectory(dir=self.folder) as name:
+            kinds = self.kinds()
+            for kind in kinds:
+                self.database.execute(
+                    f"COPY (SELECT *, hash({keys_of(kind)[0]}) % {number} AS part FROM "
+                    f"({self.sums(kind)})) TO {sql_literal(f'{name}/{kind}')} "
+                    "(FORMAT parquet, PARTITION_BY (part))"
+                )
+            for part in range(number):
+                folders = {kind: Path(name, str(kind), f"part={part}") for kind in kinds}
+                yield {
+                    kind: [path.read_bytes() for path in sorted(folder.glob("*"))]
+                    for kind, folder in folders.items()
+                }
+
+    def merge(self, kind: Kind, target: Path, min_count: int = 1) -> ParquetFile | None:
         """Sum the counts of a kind into one sorted file; None where nothing was counted."""
-        chunks = sorted(self._folder.glob(f"chunk-{kind}-*.parquet"))
+        chunks = self._chunks(kind)
         if not chunks:
             return None
-        keys = "word, tag" if kind == "tags" else ", ".join(f"w{k + 1}" for k in range(int(kind)))
-        sources = ", ".join(sql_literal(str(chunk)) for chunk in chunks)
-        self._database.execute(
-            f"COPY (SELECT {keys}, CAST(sum(count) AS BIGINT) AS count "
-            f"FROM read_parquet([{sources}]) GROUP BY {keys} HAVING sum(count) >= {min_count} "
-            f"ORDER BY {keys}) TO {sql_literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
+        keys = ", ".join(keys_of(kind))
+        self.database.execute(
+            f"COPY ({self.sums(kind)} HAVING sum(count) >= {min_count} ORDER BY {keys}) "
+            f"TO {sql_literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
         )
         for chunk in chunks:
             chunk.unlink()
         sql = f"SELECT count(*), coalesce(sum(count), 0) FROM {sql_literal(str(target))}"
-        rows, kept = self._database.execute(sql).fetchall()[0]
-        total = self.total[kind] if isinstance(kind, int) else int(kept)
+        rows, kept = self.database.execute(sql).fetchall()[0]
+        total = self.total.get(kind, int(kept)) if isinstance(kind, int) else int(kept)
         return ParquetFile(target.name, int(rows), total, target.stat().st_size)
+
+    def sums(self, kind: Kind) -> str:
+        """The query for the counts of a kind, of all files together."""
+        keys = ", ".join(keys_of(kind))
+        total = "CAST(sum(count) AS BIGINT) AS count"
+        return f"SELECT {keys}, {total} FROM {self.rows(kind)} GROUP BY {keys}"
+
+    def rows(self, kind: Kind) -> str:
+        """The counts of a kind as SQL names them, equal keys in several rows."""
+        sources = ", ".join(sql_literal(str(chunk)) for chunk in self._chunks(kind))
+        return f"read_parquet([{sources}])"
+
+    def _chunks(self, kind: Kind) -> list[Path]:
+        return sorted(self.folder.glob(f"chunk-{kind}-*.parquet"))
+
+    def _new_chunk(self, kind: Kind) -> Path:
+        return self.folder / f"chunk-{kind}-{next(self._numbers)}.parquet"
+
+
+def keys_of(kind: Kind) -> list[str]:
+    """The columns that what is counted has.
+
+    >>> keys_of(2), keys_of("tags")
+    (['w1', 'w2'], ['word', 'tag'])
+    """
+    return [f"w{k + 1}" for k in range(kind)] if isinstance(kind, int) else ["word", "tag"]
 
 
 def pad_sentences(corpus: Corpus) -> tuple[Ints, Ints]:

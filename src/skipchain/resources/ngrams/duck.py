@@ -43,6 +43,15 @@ def connection(
         database.close()
 
 
+def is_installed() -> bool:
+    """Whether there is DuckDB."""
+    try:
+        import_duckdb()
+    except SkipchainError:
+        return False
+    return True
+
+
 def import_duckdb() -> Any:
     """The module duckdb."""
     try:

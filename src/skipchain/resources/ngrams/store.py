@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from skipchain.checks import check_integer
 from skipchain.corpus.corpus import Corpus, plural
 from skipchain.errors import ParameterError, ReadError, SkipchainError
 from skipchain.io.temporary import scratch_folder
-from skipchain.resources.ngrams.counting import NgramCounter, read_blocks
+from skipchain.resources.ngrams.counting import NgramCounter
 from skipchain.resources.ngrams.duck import MEMORY, connection, import_duckdb, sql_literal
 from skipchain.resources.ngrams.importing import LONGEST, add_counts
 from skipchain.resources.ngrams.manifest import TAGS_FILE, Manifest, order_file
 from skipchain.resources.ngrams.pattern import SHAPES, Pattern, PatternError
 from skipchain.resources.ngrams.replacing import replaced_folder
+from skipchain.resources.ngrams.scratch import counting_space
+from skipchain.resources.texts import TextSource
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -81,37 +82,33 @@ class NgramStore:
         charset: str | None = None,
         max_bytes: int | None = None,
         overwrite: bool = False,
+        tokenised: bool = False,
         memory: str = MEMORY,
+        scratch: str | Path | None = None,
         watch: CountCallback = ignore_progress,
     ) -> NgramStore:
         """Count the n-grams of texts and corpora, of the orders 1 to ``orders``.
 
-        Plain text is read in blocks, and counts go to disk after each, so that the text may be
-        larger than memory. Rarer n-grams than ``min_count`` are left out. Parts of speech are
-        counted, too, where a corpus has a column of them; ``tags`` are corpora for this alone.
-        Files of other formats may have ``max_bytes`` bytes, by default 2 GiB; ``charset`` is that
-        of all files, as for `skipchain.read`.
+        Files are read in blocks, and counts go to disk after each, so that the text may be larger
+        than memory; formats that cannot be cut are read whole. Rarer n-grams than ``min_count`` are
+        left out. Parts of speech are counted, too, where a corpus has a column of them; ``tags``
+        are corpora for this alone. ``tokenised`` texts have a sentence a line, with spaces between
+        the words. ``max_bytes`` limits what must be held at once, by default 2 GiB; ``charset`` is
+        that of all files, as for `skipchain.read`. Counts lie in the folder ``scratch`` until they
+        are summed, by default beside the store.
         """
-        how = {"columns": columns, "charset": charset, "max_bytes": max_bytes}
-        check_integer("orders", orders)
-        check_integer("min_count", min_count)
-        if orders > LONGEST:
-            raise ParameterError(f"orders must be from 1 to {LONGEST}, got {orders}")
-        with new_store(path, overwrite, memory) as (counter, finish):
+        how = TextSource("", format, columns, charset, max_bytes)
+        check_orders(orders, min_count)
+        with new_store(path, overwrite, memory, scratch) as (counter, finish):
             counter.orders = orders
             origin = []
             for source in sources:
                 origin.append(named(source))
-                for corpus in source_corpora(source, format, **how):
+                for corpus in source_corpora(source, replace(how, tokenised=tokenised)):
                     counter.add(corpus)
                     watch(origin[-1], corpus.n_tokens)
             for source in tags:
-                corpora = source_corpora(source, format, **how)
-                tagged = [counter.add_tags(corpus, labels=True) for corpus in corpora]
-                if not any(tagged):
-                    fault = "no column of parts of speech (pos, xpos or upos) in it"
-                    advice = "name the columns with --columns"
-                    raise ReadError(f"{fault}; {advice}", path=named(source))
+                count_tags(counter, source, how)
             finish(min_count, origin)
         return cls.open(path, memory=memory)
 
@@ -125,11 +122,12 @@ class NgramStore:
         charset: str | None = None,
         overwrite: bool = False,
         memory: str = MEMORY,
+        scratch: str | Path | None = None,
         watch: CountCallback = ignore_progress,
     ) -> NgramStore:
         """A store of counts that were published, by files; see `read_counts` for their form."""
         check_integer("min_count", min_count)
-        with new_store(path, overwrite, memory) as (counter, finish):
+        with new_store(path, overwrite, memory, scratch) as (counter, finish):
             for file in files:
                 add_counts(counter, file, charset)
                 watch(named(file), 1)
@@ -250,17 +248,15 @@ Finish = Callable[[int, list[str]], None]
 
 @contextmanager
 def new_store(
-    path: str | Path, overwrite: bool, memory: str
+    path: str | Path, overwrite: bool, memory: str, scratch: str | Path | None = None
 ) -> Iterator[tuple[NgramCounter, Finish]]:
     """A counter, and what to call when all is counted; the store is renamed to ``path`` last."""
     duckdb = import_duckdb()
     try:
         with (
             replaced_folder(path, overwrite) as folder,
-            TemporaryDirectory(dir=folder) as chunks,
-            connection(memory, Path(chunks)) as database,
+            counting_space(memory, scratch, folder) as counter,
         ):
-            counter = NgramCounter(database, Path(chunks), 0)
 
             def finish(min_count: int, origin: list[str]) -> None:
                 files = {}
@@ -282,12 +278,26 @@ def new_store(
         raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
 
 
-def source_corpora(source: str | Path | Corpus, format: str | None, **how: Any) -> Iterator[Corpus]:
-    """The corpora of a file (see `read_blocks`), or the corpus itself."""
-    if isinstance(source, Corpus):
-        yield source
-    else:
-        yield from read_blocks(source, format, **how)
+def check_orders(orders: int, min_count: int) -> None:
+    """Refuse settings of counting that make no sense."""
+    check_integer("orders", orders)
+    check_integer("min_count", min_count)
+    if orders > LONGEST:
+        raise ParameterError(f"orders must be from 1 to {LONGEST}, got {orders}")
+
+
+def count_tags(counter: NgramCounter, source: str | Path | Corpus, how: TextSource) -> None:
+    """Count the parts of speech in a text, which must have them."""
+    corpora = source_corpora(source, how)
+    tagged = [counter.add_tags(corpus, labels=True) for corpus in corpora]
+    if not any(tagged):
+        fault = "no column of parts of speech (pos, xpos or upos) in it"
+        raise ReadError(f"{fault}; name the columns with --columns", path=named(source))
+
+
+def source_corpora(source: str | Path | Corpus, how: TextSource) -> Iterator[Corpus]:
+    """The corpora of a file that is read as another is, or the corpus itself."""
+    return iter([source]) if isinstance(source, Corpus) else replace(how, path=source).corpora()
 
 
 def named(source: str | Path | Corpus) -> str:
