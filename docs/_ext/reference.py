@@ -151,7 +151,8 @@ AREAS = (
         "cluster",
         "Clusters",
         "Training and tagging on a Ray cluster, and tagging in the batches of Ray Data, Spark and "
-        "Dask; see [](../scale/ray-data.md), [](../scale/spark.md) and [](../scale/dask.md).",
+        "Dask; see [](../scale/cluster.md), [](../scale/ray-data.md), [](../scale/spark.md) and "
+        "[](../scale/dask.md).",
         packages=("skipchain.cluster",),
     ),
     Area(
@@ -205,12 +206,6 @@ AREAS = (
             "skipchain.models.document.explain.explain_factors",
             "skipchain.chains.scores.NBestPaths",
         ),
-    ),
-    Area(
-        "cluster",
-        "Clusters",
-        "Training on a Ray cluster; see [](../scale/cluster.md).",
-        packages=("skipchain.cluster",),
     ),
     Area(
         "modelfile",

@@ -93,7 +93,7 @@ class ClusterLabeller:
             raise failure
 
     def process_ids(self) -> list[int]:
-        """The process of each worker, as its machine numbers it; ended workers are replaced."""
+        """The process of each worker, as its machine numbers it; those that ended are replaced."""
         found: list[int] = []
         while len(found) < len(self._workers):
             worker = self._workers[len(found)]
