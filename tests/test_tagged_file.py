@@ -92,6 +92,8 @@ FILES = {
     "header": ("tsv", lines(separator="\t", first="token\tner\n", documents="")),
     "end": ("conll", lines() + "\n\n# end\n\n-DOCSTART- O\n"),
     "no end": ("conll", lines(documents="").rstrip("\n")),
+    "no blank line at the end": ("conll", lines().rstrip("\n") + "\n"),
+    "words with a hash": ("conll", lines() + "# O\nAda O\n\n" + lines()),
     "half untidy": ("conll", lines() + lines(separator="  ") + "# newdoc id = 1\n" + lines()),
     "tokens like comments": ("conll", lines(documents="# newdoc\n-DOCSTART- O\n\n")),
     "conllu": ("conllu", conllu()),

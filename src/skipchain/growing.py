@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
 LINE = 64  # bytes that come from memory together
 
 

@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.errors import SkipchainWarning
 from skipchain.io.columns.reading import Reading
-from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK
+from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK, closed
 from skipchain.io.conll import (
     choose_separator,
     find_note_fault,
@@ -240,7 +241,11 @@ class LabelledBlock:
 
 @dataclass(slots=True)
 class BlockTagger:
-    """Labels the blocks of a file, those of tidy columns as the bytes that they are."""
+    """Labels the blocks of a file, those of tidy columns as the bytes that they are.
+
+    How the first block is written shows how the others are. Blocks of tidy columns are labelled
+    beside it, in the hope that it is one of them.
+    """
 
     tagger: CorpusTagger
     alone: CorpusTagger
@@ -251,19 +256,33 @@ class BlockTagger:
     separator: str | None = None
     first: Reading = field(default_factory=lambda: Reading("conll", "", (), 0, 0, 0))
     """how the first block was read"""
+    begun: Event = field(default_factory=Event)
+    """set when the first block is labelled"""
 
     def labelled(self, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
-        """The blocks with labels, in order; the first shows how the others are written."""
-        yield self._first(next(blocks))
+        """The blocks with labels, in order."""
+        if self.lines is None:
+            yield self._label(next(blocks))
         with Workers(self.tagger.threads) as workers:
             yield from workers.stream(self._label, blocks)
 
-    def _first(self, block: TextBlock) -> LabelledBlock:
-        if self.lines is not None and (quick := self._quick(block)) is not None:
+    def _label(self, block: TextBlock) -> LabelledBlock:
+        lines = self.lines
+        quick = None if lines is None else _tidy(lines, block)
+        if block.number > 0:
+            self.begun.wait()
+            # where the first was not tidy, the others may have to be written in another way
+            return self._other(block) if quick is None or self.lines is None else quick
+        try:
+            if lines is None or quick is None:
+                return self._first(block)
             self.separator = " "
-            names = self.lines.layout.names
-            self.first = Reading("conll", "", names, 0, 0, 0)
+            self.first = Reading("conll", "", lines.layout.names, 0, 0, 0)
             return quick
+        finally:
+            self.begun.set()
+
+    def _first(self, block: TextBlock) -> LabelledBlock:
         reader = self.reader
         corpus = reader.with_markers(reader.parse(block, scheme=NO_SCHEME), block)
         self.first = Reading.of(corpus, reader.format, "")
@@ -273,19 +292,7 @@ class BlockTagger:
             self.lines = None
         return self._counted(corpus, block, format_conll(found, separator=self.separator))
 
-    def _quick(self, block: TextBlock) -> LabelledBlock | None:
-        """A block of tidy columns with labels."""
-        assert self.lines is not None
-        found = self.lines.tag(block.data)
-        if found is None:
-            return None
-        places, tokens = found.documents, found.tokens
-        marks = len(places - {0, tokens}), 0 in places, tokens in places
-        return LabelledBlock(found.lines, found.sentences, tokens, *marks)
-
-    def _label(self, block: TextBlock) -> LabelledBlock:
-        if self.lines is not None and (quick := self._quick(block)) is not None:
-            return quick
+    def _other(self, block: TextBlock) -> LabelledBlock:
         reader = self.reader
         corpus = reader.parse(block, scheme=NO_SCHEME)
         corpus = reader.with_markers(corpus, block)
@@ -302,3 +309,13 @@ class BlockTagger:
         ends = any(map(is_marker, corpus.notes.get(corpus.n_tokens, ())))
         sizes = len(corpus), corpus.n_tokens, corpus.n_documents - 1
         return LabelledBlock(written.encode(), *sizes, begins, ends)
+
+
+def _tidy(lines: LineTagger, block: TextBlock) -> LabelledBlock | None:
+    """A block of tidy columns with labels; None where it is none."""
+    found = lines.tag(closed(block.data))
+    if found is None:
+        return None
+    places, tokens = found.documents, found.tokens
+    marks = len(places - {0, tokens}), 0 in places, tokens in places
+    return LabelledBlock(found.lines, found.sentences, tokens, *marks)

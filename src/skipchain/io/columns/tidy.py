@@ -95,6 +95,8 @@ class TidyColumns:
 
     def scan(self, data: bytes, wanted: Sequence[str]) -> TidyBlock | None:
         """The tokens of a block of whole lines, with the cells of some columns; None if untidy."""
+        if not data.endswith(b"\n"):
+            return None
         try:
             data.isascii() or data.decode()
         except UnicodeDecodeError:
