@@ -94,6 +94,8 @@ FILES = {
     "header": ("tsv", lines(separator="\t", first="token\tner\n", documents="")),
     "end": ("conll", lines() + "\n\n# end\n\n-DOCSTART- O\n"),
     "no end": ("conll", lines(documents="").rstrip("\n")),
+    "no blank line at the end": ("conll", lines().rstrip("\n") + "\n"),
+    "words with a hash": ("conll", lines() + "# O\nAda O\n\n" + lines()),
     "half untidy": ("conll", lines() + lines(separator="  ") + "# newdoc id = 1\n" + lines()),
     "tokens like comments": ("conll", lines(documents="# newdoc\n-DOCSTART- O\n\n")),
     "conllu": ("conllu", conllu()),
@@ -165,7 +167,7 @@ def test_models_that_draw_samples_and_states_do_so_in_blocks_too(
     seen = []
     monkeypatch.setattr(module, "HEAD", 4000)
     models[model].tag_file(tmp_path / "again", tmp_path / "more", format=format, watch=seen.append)
-    marked = model != "factors" or name in ("conll", "named", "jsonl names")
+    marked = model != "factors" or name in ("conll", "named", "conllu", "jsonl names")
     assert (len(seen) > 5) == marked
 
 

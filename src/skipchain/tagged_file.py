@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from stat import S_ISREG
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skipchain.corpus import Corpus
@@ -301,7 +302,9 @@ class LabelledBlock:
 class BlockTagger:
     """Labels the blocks of a file, those of tidy columns as the bytes that they are.
 
-    What has been labelled is counted: ``documents`` that have begun, ``sentences``, ``tokens``.
+    What has been labelled is counted: ``documents`` that have begun, ``sentences``, ``tokens``. How
+    the first block is written shows how the others are. Tidy blocks are labelled beside it, in the
+    hope that it is one of them.
     """
 
     tagger: CorpusTagger
@@ -320,6 +323,7 @@ class BlockTagger:
     tokens: int = 0
     _characters: int = 0
     _begun: bool = True  # a document, which the next token is in
+    _shown: Event = field(default_factory=Event)  # how blocks are written
     _first: Reading = field(default_factory=lambda: Reading("conll", "", (), None, None, None))
 
     @property
@@ -331,23 +335,41 @@ class BlockTagger:
     def pieces(self, blocks: Iterator[TextBlock]) -> Iterator[bytes]:
         """The blocks with labels, written one behind the other.
 
-        The first shows how the others are written; how it was read is told before it is labelled.
+        How the first was read is told before it is labelled.
         """
-        yield self._written(self._label_first(next(blocks)))
-        if isinstance(self.writer, ColumnWriter) and self.writer.separator != " ":
-            self.lines = None  # which writes others
-        for part in self._behind_first(blocks):
-            yield self._written(part)
-
-    def _behind_first(self, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
+        if self.lines is None or self.labeller is not None:
+            yield self._written_first(self._label_first(next(blocks)))
         if self.labeller is not None:
-            yield from self.labeller.labelled(self, blocks)
+            yield from map(self._written, self.labeller.labelled(self, blocks))
             return
         with Workers(self.tagger.threads) as workers:
-            yield from workers.stream(self.label, blocks)
+            try:
+                for part in workers.stream(self._label_in_turn, blocks):
+                    first = part.block.number == 0
+                    yield self._written_first(part) if first else self._written(part)
+            finally:  # nobody is to wait for what does not come
+                self._shown.set()
+
+    def _written_first(self, part: LabelledBlock) -> bytes:
+        written = self._written(part)
+        if isinstance(self.writer, ColumnWriter) and self.writer.separator != " ":
+            self.lines = None  # which writes others
+        self._shown.set()
+        return written
+
+    def _label_in_turn(self, block: TextBlock) -> LabelledBlock:
+        """A block with labels, once the first has been written."""
+        if block.number == 0:
+            return self._label_first(block)
+        lines = self.lines
+        quick = None if lines is None else _tidy(lines, block)
+        self._shown.wait()
+        if quick is not None and self.lines is not None:
+            return quick
+        return self._labelled(self.reader.parse(block, scheme=NO_SCHEME), block, self.alone)
 
     def _label_first(self, block: TextBlock) -> LabelledBlock:
-        if self.lines is not None and (quick := self._quick(block)) is not None:
+        if self.lines is not None and (quick := _tidy(self.lines, block)) is not None:
             self._tell_first(Reading("conll", "", self.lines.layout.names, None, None, None))
             self.writer = ColumnWriter(" ")
             return quick
@@ -360,19 +382,9 @@ class BlockTagger:
         self._first = replace(reading, charset=self.charset)
         self.told(self._first)
 
-    def _quick(self, block: TextBlock) -> LabelledBlock | None:
-        """A block of tidy columns with labels."""
-        assert self.lines is not None
-        found = self.lines.tag(closed(block.data))
-        if found is None:
-            return None
-        places, tokens = found.documents, found.tokens
-        marks = len(places - {0, tokens}), 0 in places, tokens in places
-        return LabelledBlock(block.place, found.sentences, tokens, *marks, lines=found.lines)
-
     def label(self, block: TextBlock) -> LabelledBlock:
         """A block behind the first with labels."""
-        if self.lines is not None and (quick := self._quick(block)) is not None:
+        if self.lines is not None and (quick := _tidy(self.lines, block)) is not None:
             return quick
         return self._labelled(self.reader.parse(block, scheme=NO_SCHEME), block, self.alone)
 
@@ -421,3 +433,13 @@ class BlockTagger:
                 raise
             fault = f"in the part that begins with this line, counted from it: {error}"
             raise ReadError(fault, path=self.reader.path, line=block.first) from None
+
+
+def _tidy(lines: LineTagger, block: TextBlock) -> LabelledBlock | None:
+    """A block of tidy columns with labels; None where it is none."""
+    found = lines.tag(closed(block.data))
+    if found is None:
+        return None
+    places, tokens = found.documents, found.tokens
+    marks = len(places - {0, tokens}), 0 in places, tokens in places
+    return LabelledBlock(block.place, found.sentences, tokens, *marks, lines=found.lines)

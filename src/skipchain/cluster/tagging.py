@@ -287,7 +287,7 @@ def sent(stream: BlockTagger) -> Any:
     """What labels blocks, without what a worker has or does not need."""
     lines = stream.lines and replace(stream.lines, chain=None, named=None)  # type: ignore[arg-type]
     reader = replace(stream.reader, borders=None)
-    gone = dict.fromkeys(("tagger", "alone", "borders", "told", "labeller"))
+    gone = dict.fromkeys(("tagger", "alone", "borders", "told", "labeller", "_shown"))
     return replace(stream, reader=reader, lines=lines, **gone)
 
 
