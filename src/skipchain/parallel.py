@@ -101,10 +101,14 @@ class Workers:
             yield from items
             return
         source, end = iter(items), object()
-        begun: Future[Any] = self._threads().submit(next, source, end)
+
+        def make() -> Any:
+            return next(source, end)
+
+        begun = self._threads().submit(make)
         try:
             while (item := begun.result()) is not end:
-                begun = self._threads().submit(next, source, end)
+                begun = self._threads().submit(make)
                 yield item
         finally:
             wait([begun])

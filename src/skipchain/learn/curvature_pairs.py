@@ -153,7 +153,8 @@ class CurvaturePairs:
             products(*arrays, first, last, out)
             return out
 
-        return np.array(map_blocks(run, self._size, self._workers)).sum(axis=0)
+        total: Floats = np.array(map_blocks(run, self._size, self._workers)).sum(axis=0)
+        return total
 
 
 @kernel(fastmath={"reassoc", "contract"})

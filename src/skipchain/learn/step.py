@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
@@ -17,7 +17,7 @@ class Step:
     """The state of a minimisation after one iteration, or one epoch."""
 
     iteration: int
-    vector: NDArray[np.floating]
+    vector: NDArray[Any]
     """The weights, which may be those that go on to change: copy what is to stay."""
     loss: float
     seconds: float
