@@ -8,6 +8,7 @@ import json
 import lzma
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -264,11 +265,6 @@ def _specification(path: Path, rng: Random) -> Any:
     return Specification.parse(_plain(path))
 
 
-def _in_blocks(kind: str) -> Callable[[Path, Random], Any]:
-    format = kind.removeprefix(blockwise.PREFIX)
-    return lambda path, rng: blockwise.tag_both_ways(path, rng, format)
-
-
 READERS: dict[str, Callable[[Path, Random], Any]] = {
     **{format: _read_as(format) for format in FILES},
     "detect": _read_as(None),
@@ -285,5 +281,8 @@ READERS: dict[str, Callable[[Path, Random], Any]] = {
     "groups": _groups,
     "factors": _factors,
     "specification": _specification,
-    **{kind: _in_blocks(kind) for kind in blockwise.texts()},
+    **{
+        kind: partial(blockwise.tag_both_ways, format=kind.removeprefix(blockwise.PREFIX))
+        for kind in blockwise.texts()
+    },
 }

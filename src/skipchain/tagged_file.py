@@ -329,8 +329,13 @@ class BlockTagger:
     @property
     def reading(self) -> Reading:
         """How the file was read so far."""
-        sizes = {"documents": self.documents, "sentences": self.sentences, "tokens": self.tokens}
-        return replace(self._first, charset=self.charset, **sizes)
+        return replace(
+            self._first,
+            charset=self.charset,
+            documents=self.documents,
+            sentences=self.sentences,
+            tokens=self.tokens,
+        )
 
     def pieces(self, blocks: Iterator[TextBlock]) -> Iterator[bytes]:
         """The blocks with labels, written one behind the other.

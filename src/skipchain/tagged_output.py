@@ -64,9 +64,8 @@ WHOLE = Place()
 class BlockWriter(Protocol):
     """Writes the blocks of a file, one after the other: together they are the file."""
 
-    @property
-    def keeps_markers(self) -> bool:
-        """Whether lines that begin documents are written as they were read."""
+    keeps_markers: ClassVar[bool]
+    """Whether lines that begin documents are written as they were read."""
 
     def write(self, found: Prediction, place: Place) -> str:
         """The text of a block."""

@@ -273,7 +273,7 @@ class Tagger:
         format = format or format_of_path(source)
         check_readable(format, display_path(source))
         question = Question(to, decoder, beam, marginals, nbest, scheme)
-        given = {"columns": columns, "label": label}
+        given: dict[str, Any] = {"columns": columns, "label": label}
         options = {name: value for name, value in given.items() if value is not None}
         if format is not None and is_folder(format):
             how: dict[str, Any] = {"charset": charset, "max_bytes": max_bytes, "scheme": NO_SCHEME}

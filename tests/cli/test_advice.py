@@ -32,10 +32,10 @@ ELSEWHERE = ("cli/app.py", "cli/gone.py", "cli/hints.py", "assembly.py:79")
 """Examples of help; names of old options and of those meant, which have tests of their own."""
 NAMED = {
     # what was wrong, and needs no other option
-    "and it is read as a whole, up to",
+    "and all of it is held in memory, up",
     "the label is what is learnt; leave it in", "the data have no such column", "leave one out",
     "texts have neither --from nor", "labels in a file are compared as they are",
-    "--text is empty", "--nbest must be from", "can be written as conll", "--map gives", "--map {",
+    "--text is empty", "--nbest must be from", "--map gives", "--map {",
     "--only takes a list", "for --only to keep", "; --map makes of them", "--only is for types of",
     "--plot draws hidden units", "is not learnt by a solver", "--force needs labels in the input",
     "--set {text}: {name} needs", "both have a setting", "takes a size such as", "--map takes",
