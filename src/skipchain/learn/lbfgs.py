@@ -143,8 +143,8 @@ class _CurvaturePairs:
         """Remember a step, unless rounding has spoilt what it tells."""
         product = dot(step, change)
         if product > 1e-10 * dot(change, change):
-            kept = (self._room.copy(array, np.float32) for array in (step, change))
-            self.pairs.append(_CurvaturePair(*kept, product))
+            kept = [self._room.copy(array, np.float32) for array in (step, change)]
+            self.pairs.append(_CurvaturePair(kept[0], kept[1], product))
 
     def direction(self, slope: Floats) -> Floats:
         """−H · slope by the two-loop recursion (Nocedal 1980)."""

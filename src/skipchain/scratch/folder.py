@@ -229,9 +229,9 @@ class GrowingFile:
 
     def add(self, numbers: NDArray[Any]) -> None:
         """Write numbers behind those that there are."""
-        data = memoryview(np.ascontiguousarray(numbers, self._dtype).ravel()).cast("B")
+        data = np.ascontiguousarray(numbers, self._dtype).ravel().view(np.uint8)
         for first in range(0, len(data), CHUNK):
-            self._file.write(data[first : first + CHUNK])
+            self._file.write(data[first : first + CHUNK].data)
         self.size += np.size(numbers)
 
     def array(self) -> NDArray[Any]:
