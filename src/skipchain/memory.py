@@ -33,17 +33,17 @@ def peak_memory() -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-LARGE = 4 << 20  # bytes
+LARGE, LARGEST = 4 << 20, 32 << 20  # bytes; the latter is what it learns to keep at most
 MMAP_THRESHOLD = -3  # of mallopt, see malloc.h
 
 
-def keep_large_apart() -> None:
-    """Have the C library give what is large back as soon as it is freed, where that can be asked.
+def keep_freed(largest: int) -> None:
+    """Have the C library keep what is freed up to this size, and give back what is larger at once.
 
-    By itself it learns to keep what is freed, up to 32 MiB each: quicker, and more memory.
+    By itself it learns to keep what is freed, up to `LARGEST` each: quicker, and more memory.
     """
     with suppress(AttributeError, OSError, TypeError):  # of other C libraries than GNU's
-        ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, LARGE)
+        ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, largest)
 
 
 MAPS = Path("/proc/self/maps")

@@ -180,7 +180,8 @@ class FeatureMatrix:
         bundled = entries >= self.n_features
         chosen = entries[bundled] - self.n_features
         sizes[bundled] = self.bundles.indptr[chosen + 1] - self.bundles.indptr[chosen]
-        return np.diff(offsets_of(sizes)[indptr - indptr[0]])
+        counts: Ints = np.diff(offsets_of(sizes)[indptr - indptr[0]])
+        return counts
 
     def take(self, tokens: Ints) -> FeatureMatrix:
         """The chosen tokens, in their order."""

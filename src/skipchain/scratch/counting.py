@@ -112,7 +112,8 @@ class KeyCounts:
 
 def range_of(keys: Keys, count: int) -> Ints:
     """In which of ``count`` ranges of the hash each key [K, M] is. [K]"""
-    return ((hash_tuples(keys) >> RANGE_BITS) % np.uint64(count)).astype(np.int64)
+    chosen: Ints = ((hash_tuples(keys) >> RANGE_BITS) % np.uint64(count)).astype(np.int64)
+    return chosen
 
 
 class KeyCounter:
@@ -221,9 +222,9 @@ class KeyCounter:
 
 def _inner_range(keys: Keys, ranges: int, count: int) -> Ints:
     """In which part of its range each key is: by what of the hash has not chosen the range."""
-    return ((hash_tuples(keys) >> RANGE_BITS) // np.uint64(ranges) % np.uint64(count)).astype(
-        np.int64
-    )
+    left = (hash_tuples(keys) >> RANGE_BITS) // np.uint64(ranges)
+    chosen: Ints = (left % np.uint64(count)).astype(np.int64)
+    return chosen
 
 
 def _read(file: IO[bytes], count: int, dtype: Any) -> NDArray[Any]:

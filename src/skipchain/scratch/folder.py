@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Room, Shape
 from skipchain.errors import SkipchainError
-from skipchain.memory import keep_large_apart, release_libraries
+from skipchain.memory import LARGE, LARGEST, keep_freed, release_libraries
 
 RESIDENT = 24 << 20  # bytes of mapped pages
 TABLES = 128 << 20  # bytes of those of tables, or half of the tables where that is more
@@ -72,7 +72,7 @@ class Scratch(Room):
 
     def __enter__(self) -> Self:
         self.check()
-        keep_large_apart()
+        keep_freed(LARGE)
         if self._pages.known and hasattr(mmap, "MADV_DONTNEED"):
             self._others = self._pages.size()
             watch = threading.Thread(target=self._watch, name="skipchain-scratch", daemon=True)
@@ -86,6 +86,7 @@ class Scratch(Room):
             self._thread.join()
         self.drop()
         self._pages.close()
+        keep_freed(LARGEST)
 
     def check(self) -> None:
         """Refuse a folder in which no file can be made."""
@@ -228,9 +229,9 @@ class GrowingFile:
 
     def add(self, numbers: NDArray[Any]) -> None:
         """Write numbers behind those that there are."""
-        data = memoryview(np.ascontiguousarray(numbers, self._dtype).ravel()).cast("B")
+        data = np.ascontiguousarray(numbers, self._dtype).ravel().view(np.uint8)
         for first in range(0, len(data), CHUNK):
-            self._file.write(data[first : first + CHUNK])
+            self._file.write(data[first : first + CHUNK].data)
         self.size += np.size(numbers)
 
     def array(self) -> NDArray[Any]:

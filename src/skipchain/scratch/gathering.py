@@ -82,4 +82,5 @@ def in_order(column: Column) -> list[int]:
     first = np.full(len(column.values), len(column))
     first[column.codes[::-1]] = np.arange(len(column) - 1, -1, -1)
     order = np.argsort(first, kind="stable")
-    return order[: int((first < len(column)).sum())].tolist()
+    used: list[int] = order[: int((first < len(column)).sum())].tolist()
+    return used

@@ -359,9 +359,9 @@ class ChainModel(Model[Dataset, ChainScores]):
         edge = np.asarray(self.weights.edges.any(axis=1))
         if state.all() and edge.all() and (used is None or used.all()):
             return self
-        kept = room.empty((int(state.sum()), len(self.labels)), np.float64)
-        np.compress(state, self.weights.state, axis=0, out=kept)
-        weights = replace(self.weights, state=kept, edges=self.weights.edges[edge])
+        rows = room.empty((int(state.sum()), len(self.labels)), np.float64)
+        np.compress(state, self.weights.state, axis=0, out=rows)
+        weights = replace(self.weights, state=rows, edges=self.weights.edges[edge])
         if trigrams is None or used is None:
             return replace(self, features=self.features.keep(state, edge), weights=weights)
         assert isinstance(self.features, Vocabulary)  # others have no templates
