@@ -12,6 +12,7 @@ import numpy as np
 
 from skipchain import CRF, Perceptron
 from skipchain.cluster import Cluster
+from skipchain.cluster.connection import import_ray
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import WORD
 from skipchain.datasets.registry import data_set
@@ -51,8 +52,7 @@ class Clock:
 
 
 def measure(report, setting):
-    import ray
-
+    ray = import_ray()
     ray.init(address="local", **START)
     try:
         train, dev = (data_set("conll2003").read(part) for part in ("train", "testa"))

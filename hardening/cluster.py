@@ -16,6 +16,7 @@ from typing import Any
 from hardening.report import Report
 from skipchain import CRF, Perceptron
 from skipchain.cluster import Cluster, Files
+from skipchain.cluster.connection import import_ray
 from skipchain.cluster.team import Team
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import SkipchainError
@@ -32,8 +33,7 @@ START = {"num_cpus": WORKERS, "include_dashboard": False, "log_to_driver": False
 
 def attack(cases: int, seed: int, case: int | None = None) -> Report:
     """Run the cases from 1 to ``cases``, or ``case`` alone, and report."""
-    import ray
-
+    ray = import_ray()
     report = Report()
     ray.init(address="local", logging_level="CRITICAL", **START)
     try:
@@ -92,8 +92,7 @@ def _killing(delay: float, worker: int) -> Iterator[None]:
         processes.append(team.members[worker].process.remote())
 
     def kill() -> None:
-        import ray
-
+        ray = import_ray()
         if ended.wait(delay) or not processes:
             return
         with suppress(ProcessLookupError, ray.exceptions.RayError):

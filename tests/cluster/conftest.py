@@ -26,7 +26,10 @@ def local_ray():
 
     Two are for workers, and Ray Data needs one to read with.
     """
-    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray")
+    from skipchain.cluster.connection import import_ray
+
+    ray = import_ray()
     how = {"include_dashboard": False, "log_to_driver": False, "logging_level": "CRITICAL"}
     with alone():
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
