@@ -22,6 +22,7 @@ from skipchain.datasets.harbour import harbour
 from skipchain.errors import SkipchainError
 
 WORKERS = 2
+MOSTLY = 0.8  # of the time of a training, so that few are done before a worker is killed
 FEATURES = "word\nsuffix(3)\nword[-1] & word\nlabel[-1] & shape"
 SETTINGS = (
     CRF(FEATURES, solver="lbfgs", tolerance=0.0, max_iterations=150, threads=1),
@@ -47,7 +48,7 @@ def attack(cases: int, seed: int, case: int | None = None) -> Report:
                 whole, seconds = wholes[number % len(SETTINGS)]
                 make, random = SETTINGS[number % len(SETTINGS)], Random(f"{seed} {number}")
                 try:
-                    found, lost = _disturbed(make, path, random.uniform(0.0, seconds), random)
+                    found, lost = _disturbed(make, path, random.uniform(0.0, MOSTLY * seconds), random)
                 except SkipchainError as error:
                     report.add("uncaught", f"case {number}, seed {seed}: {make}: {error}")
                     continue

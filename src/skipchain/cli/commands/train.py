@@ -211,8 +211,8 @@ def train(
                 found = SIGNALS.catch(find)
                 estimator, searched = found.estimator, {"auto": found.as_dict()}
             else:
-                how = {**data.fitting, "start": begin_with, "checkpoint": kept}
-                estimator = SIGNALS.catch(partial(_learn, estimator, data, how, quiet=quiet))
+                fitting = {**data.fitting, "start": begin_with, "checkpoint": kept}
+                estimator = SIGNALS.catch(partial(_learn, estimator, data, fitting, quiet=quiet))
         save(estimator.model_, output, overwrite=overwrite)
         if kept is not None:
             end_checkpoint(kept, output, estimator.result_.reason, quiet=quiet)
