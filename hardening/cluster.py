@@ -16,7 +16,7 @@ from typing import Any
 from hardening.report import Report
 from skipchain import CRF, Perceptron
 from skipchain.cluster import Cluster, Files
-from skipchain.cluster.connection import import_ray
+from skipchain.cluster.connection import import_ray, start_local
 from skipchain.cluster.team import Team
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import SkipchainError
@@ -29,14 +29,13 @@ SETTINGS = (
     CRF(FEATURES, epochs=40, threads=1),
     Perceptron(FEATURES, epochs=40, threads=1),
 )
-START = {"num_cpus": WORKERS, "include_dashboard": False, "log_to_driver": False}
 
 
 def attack(cases: int, seed: int, case: int | None = None) -> Report:
     """Run the cases from 1 to ``cases``, or ``case`` alone, and report."""
     ray = import_ray()
     report = Report()
-    ray.init(address="local", logging_level="CRITICAL", **START)
+    start_local(ray, WORKERS)
     try:
         with tempfile.TemporaryDirectory(prefix="cluster-") as name:
             path = Path(name, "train.conll")
@@ -48,7 +47,9 @@ def attack(cases: int, seed: int, case: int | None = None) -> Report:
                 whole, seconds = wholes[number % len(SETTINGS)]
                 make, random = SETTINGS[number % len(SETTINGS)], Random(f"{seed} {number}")
                 try:
-                    found, lost = _disturbed(make, path, random.uniform(0.0, MOSTLY * seconds), random)
+                    found, lost = _disturbed(
+                        make, path, random.uniform(0.0, MOSTLY * seconds), random
+                    )
                 except SkipchainError as error:
                     report.add("uncaught", f"case {number}, seed {seed}: {make}: {error}")
                     continue
