@@ -5,58 +5,36 @@ Two million tokens are CoNLL-2003 ten times, with other names in each copy.
 
 from __future__ import annotations
 
-import statistics
-import time
+from contextlib import suppress
+from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.setting import in_turn
 from skipchain import CRF, Perceptron
 from skipchain.cluster import Cluster
+from skipchain.cluster.connection import import_ray, start_local
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import WORD
 from skipchain.datasets.registry import data_set
+from skipchain.learn import lbfgs
 
 COPIES = 10
-ITERATIONS = 8
 SHARE = 0.9  # of the speed-up of two threads
 LOST = 0.5  # F1
-START = {
-    "num_cpus": 4,
-    "include_dashboard": False,
-    "log_to_driver": False,
-    "logging_level": "CRITICAL",
-}
 
 
-class Clock:
-    """Notes when iterations end, and how often the loss was asked for."""
-
-    def __init__(self):
-        self.marks = []
-
-    def begin(self, problem):
-        pass
-
-    def end(self, result):
-        pass
-
-    def step(self, step, dev):
-        self.marks.append((time.perf_counter(), step.evaluations))
-
-    @property
-    def seconds(self):
-        """The median time of an evaluation."""
-        times, counts = np.array(self.marks).T
-        return statistics.median(np.diff(times) / np.diff(counts))
+class Measured(Exception):
+    """What was to be measured is done."""
 
 
 def measure(report, setting):
-    import ray
-
-    ray.init(address="local", **START)
+    ray = import_ray()
+    start_local(ray, 4)
     try:
         train, dev = (data_set("conll2003").read(part) for part in ("train", "testa"))
-        compare_iterations(report, repeated(train, COPIES))
+        compare_iterations(report, setting, repeated(train, COPIES))
         compare_losses(report, train[:2000])
         compare_scores(report, train, dev)
     finally:
@@ -75,23 +53,33 @@ def repeated(corpus, copies):
     return Corpus.concatenate(parts)
 
 
-def compare_iterations(report, corpus):
-    """An iteration of L-BFGS: one thread, two threads, two workers of one thread."""
-    spent = {}
-    how = {"solver": "lbfgs", "passes": 0, "tolerance": 0.0, "max_iterations": ITERATIONS}
-    for name, threads, cluster in (
-        ("one thread", 1, None),
-        ("two threads", 2, None),
-        ("two workers", 1, Cluster(workers=2)),
+def compare_iterations(report, setting, corpus):
+    """Loss and gradient in turn: by one thread, by two threads, by two workers of one thread."""
+    held = []
+
+    def keep(function, start, **how):
+        held.append(partial(function, start))
+        raise Measured
+
+    def measure(function, start, **how):
+        times.extend(in_turn([*held, partial(function, start)], setting.repeat))
+        raise Measured
+
+    times = []
+    make = CRF(solver="lbfgs", passes=0)
+    for threads, cluster, minimize in (
+        (1, None, keep),
+        (2, None, keep),
+        (1, Cluster(workers=2), measure),
     ):
-        clock = Clock()
-        CRF(**how, threads=threads).fit(corpus, progress=clock, cluster=cluster)
-        spent[name] = clock.seconds
-        told = f"{corpus.n_tokens:,} tokens, {name}: {clock.seconds:.3f} s an evaluation"
-        report.console.print(told)
-    threads, workers = (spent["one thread"] / spent[n] for n in ("two threads", "two workers"))
-    report.console.print(f"speed-up of two threads {threads:.2f}, of two workers {workers:.2f}")
-    report.add("cluster: speed-up of two workers beside two threads", workers / threads, SHARE)
+        with suppress(Measured), patch.object(lbfgs, "minimize", minimize):
+            make.replaced(threads=threads).fit(corpus, cluster=cluster)
+    one, two, workers = times
+    report.console.print(
+        f"{corpus.n_tokens:,} tokens: one thread {one:.3f} s an evaluation, two threads {two:.3f}, "
+        f"two workers {workers:.3f}; speed-up {one / two:.2f} and {one / workers:.2f}"
+    )
+    report.add("cluster: speed-up of two workers beside two threads", two / workers, SHARE)
 
 
 def compare_losses(report, corpus):

@@ -16,26 +16,26 @@ from typing import Any
 from hardening.report import Report
 from skipchain import CRF, Perceptron
 from skipchain.cluster import Cluster, Files
+from skipchain.cluster.connection import import_ray, start_local
 from skipchain.cluster.team import Team
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import SkipchainError
 
 WORKERS = 2
+MOSTLY = 0.8  # of the time of a training, so that few are done before a worker is killed
 FEATURES = "word\nsuffix(3)\nword[-1] & word\nlabel[-1] & shape"
 SETTINGS = (
     CRF(FEATURES, solver="lbfgs", tolerance=0.0, max_iterations=150, threads=1),
     CRF(FEATURES, epochs=40, threads=1),
     Perceptron(FEATURES, epochs=40, threads=1),
 )
-START = {"num_cpus": WORKERS, "include_dashboard": False, "log_to_driver": False}
 
 
 def attack(cases: int, seed: int, case: int | None = None) -> Report:
     """Run the cases from 1 to ``cases``, or ``case`` alone, and report."""
-    import ray
-
+    ray = import_ray()
     report = Report()
-    ray.init(address="local", logging_level="CRITICAL", **START)
+    start_local(ray, WORKERS)
     try:
         with tempfile.TemporaryDirectory(prefix="cluster-") as name:
             path = Path(name, "train.conll")
@@ -47,7 +47,9 @@ def attack(cases: int, seed: int, case: int | None = None) -> Report:
                 whole, seconds = wholes[number % len(SETTINGS)]
                 make, random = SETTINGS[number % len(SETTINGS)], Random(f"{seed} {number}")
                 try:
-                    found, lost = _disturbed(make, path, random.uniform(0.0, seconds), random)
+                    found, lost = _disturbed(
+                        make, path, random.uniform(0.0, MOSTLY * seconds), random
+                    )
                 except SkipchainError as error:
                     report.add("uncaught", f"case {number}, seed {seed}: {make}: {error}")
                     continue
@@ -92,8 +94,7 @@ def _killing(delay: float, worker: int) -> Iterator[None]:
         processes.append(team.members[worker].process.remote())
 
     def kill() -> None:
-        import ray
-
+        ray = import_ray()
         if ended.wait(delay) or not processes:
             return
         with suppress(ProcessLookupError, ray.exceptions.RayError):

@@ -26,11 +26,12 @@ def local_ray():
 
     Two are for workers, and Ray Data needs one to read with.
     """
-    ray = pytest.importorskip("ray")
-    how = {"include_dashboard": False, "log_to_driver": False, "logging_level": "CRITICAL"}
+    pytest.importorskip("ray")
+    from skipchain.cluster.connection import import_ray, start_local
+
+    ray = import_ray()
     with alone():
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(address="local", num_cpus=3, object_store_memory=150_000_000, **how)
+        start_local(ray, 3, object_store_memory=150_000_000)
         try:
             yield ray
         finally:

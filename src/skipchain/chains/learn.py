@@ -59,22 +59,30 @@ SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 class Shards(Protocol):
     """Data that lie elsewhere, in parts: they make losses and learners of problems themselves."""
 
-    sequences: int
-    tokens: int
-    active: float
-    """the mean number of features at a token"""
-    digest: str
+    @property
+    def sequences(self) -> int:
+        """The number of chains."""
 
-    def objective(
-        self, problem: ChainProblem, *, observed: bool, single_precision: bool
-    ) -> ChainObjective:
-        """The penalised loss of all parts, see `batch_objective`."""
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
 
-    def stochastic(self, problem: ChainProblem, **settings: Any) -> StochasticLikelihood:
-        """A learner by steps down the likelihood, see `StochasticLikelihood`."""
+    @property
+    def active(self) -> float:
+        """The mean number of features at a token."""
 
-    def margins(self, problem: ChainProblem, **settings: Any) -> MarginUpdates:
-        """A learner from mistakes, see `MarginUpdates`."""
+    @property
+    def digest(self) -> str:
+        """What tells the data from others."""
+
+    def objective(self, problem: ChainProblem, *, observed: bool, single_precision: bool) -> Any:
+        """The penalised loss of all parts: what a solver asks of a `ChainObjective`."""
+
+    def stochastic(self, problem: ChainProblem, **settings: Any) -> Any:
+        """A learner by steps: what is asked of a `StochasticLikelihood` while it learns."""
+
+    def margins(self, problem: ChainProblem, **settings: Any) -> Any:
+        """A learner from mistakes: what is asked of `MarginUpdates` while it learns."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +132,16 @@ class ChainProblem:
         """A learner by steps down the likelihood."""
         how = {"local": self.local, "l2": self.l2, **settings}
         if self.shards is not None:
-            return self.shards.stochastic(self, **how)
+            found: StochasticLikelihood = self.shards.stochastic(self, **how)
+            return found
         how = {**how, **self.for_learners, "workers": workers}
         return StochasticLikelihood(self.data, self.n_labels, **how)
 
     def margins(self, **settings: Any) -> MarginUpdates:
         """A learner from mistakes."""
         if self.shards is not None:
-            return self.shards.margins(self, **settings)
+            found: MarginUpdates = self.shards.margins(self, **settings)
+            return found
         return MarginUpdates(self.data, self.n_labels, **settings, **self.for_learners)
 
     @property
@@ -378,7 +388,8 @@ def batch_objective(
 
     if problem.shards is not None:
         how = {"observed": observed, "single_precision": single_precision}
-        return problem.shards.objective(problem, **how)
+        distributed: ChainObjective = problem.shards.objective(problem, **how)
+        return distributed
     data = problem.data
     scorer = LinearScorer(
         data,

@@ -21,8 +21,13 @@ CLIENT = re.compile(r"ray://(\[[0-9a-fA-F:]+\]|[^/:\s]+):(\d{1,5})")
 TIME_LIMIT = 15.0  # seconds in which a cluster must answer
 IMPORTED = {"RAY_DISABLE_IMPORT_WARNING": "1", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 """What Ray reads when it is imported: it is to print nothing, least of all between our answers."""
-STARTED = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""What a Ray that is started here reads: it tells nobody of itself."""
+STARTED = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_niceness": "0",
+}
+"""What a Ray that is started here reads: it tells nobody of itself, and its workers wait for no
+other process."""
 ADVICE = "give ray://HOST:PORT, or auto for a cluster of this machine"
 
 
@@ -119,9 +124,7 @@ class Cluster:
             raise unreachable(address, str(error)) from None
 
     def _start_local(self, how: dict[str, Any]) -> None:
-        cpus = self.workers * self.threads
-        with _environment(STARTED):
-            self.ray.init(address="local", num_cpus=cpus, include_dashboard=False, **how)
+        start_local(self.ray, self.workers * self.threads, **how)
 
     def check_room(self) -> None:
         """Refuse what would wait for processors that the cluster has not."""
@@ -157,6 +160,13 @@ class Cluster:
                 f"the workers of the cluster have {has}, and this program is {__version__}; "
                 "install the same version on all its machines"
             )
+
+
+def start_local(ray: Any, processors: int, **how: Any) -> None:
+    """Start a Ray of this machine, which ends with this process if not before."""
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "CRITICAL"}
+    with _environment(STARTED):
+        ray.init(address="local", num_cpus=processors, **{**quiet, **how})
 
 
 def check_address(address: object) -> str:

@@ -96,7 +96,8 @@ class LocalFeatures:
 
     def of_family(self, family: str) -> NDArray[np.bool_]:
         """Which features belong to a family. [K]"""
-        return self.numbering.families[self.claims.templates] == FAMILIES.index(family)
+        families = self.numbering.families[self.claims.templates]
+        return np.asarray(families == FAMILIES.index(family))
 
     def numbers(self, family: str) -> Ints:
         """The numbers of a family's features among all of it, in the order here."""

@@ -151,7 +151,7 @@ class LocalLearning:
         if "l2" in settings:
             settings["l2"] *= self._problem.n_sequences / how["sequences"]
         learner, tables = self._begun(kind, settings)
-        before = vector[self._places]
+        before = vector[self._places].astype(np.float64)
         seed = (self._problem.seed, how["pass"], number)
         learner.restart(tables.weights(before).vector, seed)
         loss = learner.epoch() if kind == MARGINS else learner.epoch(how["rate"])

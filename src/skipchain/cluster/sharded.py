@@ -230,13 +230,14 @@ class ShardedData:
             places = {family: own for family, (_, own) in self._supports.items()}
             support = places[STATE], places.get(FAMILIES[1])
             sizes = [len(places[family]) if family in places else 0 for family in FAMILIES]
-        form = (problem.n_labels, *sizes, problem.order, problem.boundaries)
+        labels, (state, edges) = problem.n_labels, sizes
+        form = (labels, state, edges, problem.order, problem.boundaries)
         layout = ParameterLayout(observed, single, *form)
         data = Dataset(problem.data.rows, problem.data.offsets)
         bare = replace(problem, data=data, shards=None, initial_weights=None)
         self._begun = bare, layout
         self.team.repeat(self._begin, self._prepare)
-        return packer(*counts, layout, support)
+        return packer(counts[0], counts[1], layout, support)
 
     def _begin(self) -> None:
         assert self._begun is not None

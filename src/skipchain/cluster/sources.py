@@ -84,11 +84,10 @@ class Share:
         for k, path in enumerate(self.files.paths):
             if self.own is not None and k not in self.own:
                 continue
-            for corpus in _blocks(path, self.files.options):
-                if self.own is None:
-                    corpus = deal.share(corpus, self.number)  # noqa: PLW2901
-                if corpus is not None:
-                    parts.append(_checked(corpus, parts, path))
+            for block in _blocks(path, self.files.options):
+                mine = block if self.own is not None else deal.share(block, self.number)
+                if mine is not None:
+                    parts.append(_checked(mine, parts, path))
         if not parts:
             return Corpus.of([])
         return _resolved(Corpus.concatenate(parts), self.told, self.files.options)

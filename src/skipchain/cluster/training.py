@@ -23,6 +23,7 @@ from skipchain.corpus.schemes import check_scheme, is_no_scheme
 from skipchain.errors import ParameterError
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.features.templates import Templates
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.labelled import labelled
 from skipchain.models.base.model import legal_transitions
 from skipchain.models.base.progress import TrainingSize
@@ -34,10 +35,11 @@ KINDS = ("crf", "memm", "maxent", "perceptron")
 
 
 def train_on_cluster(
-    estimator: ChainEstimator, X: Any, y: Any, cluster: Cluster | str, task: TrainingTask
+    estimator: BaseEstimator, X: Any, y: Any, cluster: Cluster | str, task: TrainingTask
 ) -> Fitted:
-    """The model of a task whose data are read, or sent to, the workers of a cluster."""
+    """The model of a task whose data are read by, or sent to, the workers of a cluster."""
     check_estimator(estimator)
+    assert isinstance(estimator, ChainEstimator)
     given = as_source(estimator, X, y)
     cluster = as_cluster(cluster)
     with cluster, Team(cluster) as team:
