@@ -72,7 +72,7 @@ def measure(report, setting):
                 f"{kind} of {size:,} words ({megabytes:.0f} MB): {spent:.1f} s, "
                 f"{size / spent:,.0f} words/s, peak {peak:.0f} MB; {one}"
             )
-            for workers in range(1, WORKERS + 1) if size == SIZES[-1] else ():
+            for workers in range(1, WORKERS + 1) if setting.full and size == SIZES[-1] else ():
                 more, shared = ON_CLUSTER[kind]
                 counted = RESULT[kind] % shared.format(workers)
                 spent, peak, many = run(more, counted, path, f"local_ray({workers})")

@@ -17,7 +17,7 @@ from benchmarks.setting import path
 from skipchain import read
 
 TOKENS, MANY = 2_000_000, 10_000_000
-SETTINGS = {"sgd": {"epochs": 4}, "lbfgs": {"max_iterations": 10}}
+SETTINGS = {"sgd": {"epochs": 4}, "lbfgs": {"max_iterations": 10, "passes": 2}}
 MIN_COUNT = 2
 TIME_BAR, PEAK_BAR, PEAK_MB = 1.5, 0.35, 1500.0
 IDLE = "import skipchain; from skipchain.memory import peak_memory; print(peak_memory())"

@@ -12,18 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import disk, hidden_units, longrange, peer, perceptron, repeated
+from benchmarks import disk, hidden_units, longrange, peer, perceptron, repeated, streams
 from benchmarks.__main__ import GROUPS, LATEST, main
 from benchmarks.features import TEMPLATES, sentence_features
 from benchmarks.pipelines import agreement
 from benchmarks.report import Report
 from benchmarks.setting import Setting
-from skipchain import Corpus, Templates, load
+from skipchain import CRF, Corpus, Templates, load, read
 from skipchain.datasets.harbour import harbour
 from skipchain.datasets.synthetic import toy2
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded
+from skipchain.modelfile import save
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.expert_tables import expert_tables
 from skipchain.models.rbm.gibbs import GibbsSettings
@@ -160,3 +161,39 @@ def test_new_names_are_new_and_the_rest_is_not():
     assert not {"Ada", "Lovelace", "Bath"} & set(again)
     assert [word[0].isupper() for word in again] == [True, True, False, True]
     assert len(made) == 10
+
+
+def test_text_from_a_pipe_is_labelled_in_quick_settings(tmp_path, monkeypatch):
+    def prepare(setting):
+        story = harbour()[:60]
+        save(CRF("word", epochs=1).fit(story).model_, setting.folder / "m.skip")
+        streams.write_round(story, setting.folder / "round")
+        return setting.folder / "m.skip", setting.folder / "round"
+
+    monkeypatch.setattr(streams, "prepare", prepare)
+    monkeypatch.setattr(streams, "SIZES", (2000, 4000))
+    monkeypatch.setattr(streams, "FULL", 6000)
+    monkeypatch.setattr(streams, "RUNS", 1)
+    monkeypatch.setattr(streams, "WARM", 1000)
+    report = Report()
+    streams.measure(report, Setting(tmp_path, full=True))
+    names = [figure.name for figure in report.figures]
+    assert [name for name in names if "MB" in name] == [
+        *(f"tag, peak at {size} tokens (MB)" for size in ("2,000", "4,000", "6,000")),
+        *(f"pipe of scan, peak at {size} tokens (MB)" for size in ("2,000", "4,000")),
+    ]
+    assert "tag, 6,000 tokens beside 2,000 (tokens/s)" in names
+    assert all(figure.ours > 0 for figure in report.figures)
+
+
+def test_rounds_of_text_have_new_words_and_as_many_tokens_as_are_asked_for(tmp_path):
+    story = harbour()[:60]
+    streams.write_round(story, tmp_path / "round")
+    with (tmp_path / "much.conll").open("wb") as file:
+        streams.write_rounds(tmp_path / "round", 3 * story.n_tokens - 5, file)
+    corpus = read(tmp_path / "much.conll")
+    assert corpus.n_tokens == 3 * story.n_tokens
+    assert len(corpus) == 3 * len(story)
+    again = [word.removesuffix("2") for word in corpus.words[2 * story.n_tokens :].tolist()]
+    assert sum(a != b for a, b in zip(again, story.words.tolist(), strict=True)) < 20
+    assert len(set(corpus.words.tolist())) > len(set(story.words.tolist())) + story.n_tokens // 60

@@ -59,6 +59,38 @@ def test_a_column_between_is_called_by_its_place(here, run):
     assert (out.splitlines()[0], err) == ("Ada x PROPN B-PER", "")
 
 
+@pytest.mark.parametrize("how", [(), ("--to", "tsv")])
+def test_a_column_that_stays_keeps_its_name(here, run, tmp_path, how):
+    file = tmp_path / "a.tsv"
+    file.write_text("nr\ttoken\tfield\n1\tAda\tstreet\n2\tran\tcity\n")
+    code, out, err = run("tag", here / "names.skip", file, *how)
+    assert code == 0, err
+    assert out.splitlines()[:2] == ["nr\ttoken\tfield\tlabel", "1\tAda\tstreet\tB-PER"]
+
+
+def test_labels_that_only_fill_the_place_are_replaced(here, run, tmp_path):
+    file = tmp_path / "a.conll"
+    file.write_text("Ada X\nran X\n")
+    assert run("tag", here / "names.skip", file)[1] == "Ada B-PER\nran O\n\n"
+
+
+def test_labels_are_shown_by_their_type(here, run):
+    for name in ("PER", "S-PER"):
+        code, out, _ = run("inspect", here / "names.skip", "--label", name)
+        assert code == 0
+        assert "Features of S-PER" in out
+    code, _, err = run("inspect", here / "names.skip", "--label", "LOC")
+    assert (code, "the model has no label 'LOC'; it has" in err) == (2, True)
+
+
+def test_a_number_that_is_no_place_is_a_word(here, run):
+    given = ("explain", here / "names.skip", "--text", "Ada ran 12 .", "--token")
+    assert run(*given, "12")[1] == run(*given, "=12")[1]
+    assert "token 1, ran" in run(*given, "1")[1]
+    code, _, err = run(*given, "17")
+    assert (code, "there is no token 17" in err) == (2, True)
+
+
 def test_labels_of_names_are_replaced_as_ever(here, run):
     _, out, err = run("tag", here / "names.skip", here / "names.conll")
     assert out.startswith("Ada PROPN B-PER\nran VERB O")
@@ -106,7 +138,7 @@ def test_words_without_features_are_learnt_as_such(here):
 def test_gold_labels_of_another_kind_are_an_error(here, run):
     code, _, err = run("eval", here / "names.skip", here / "pos.conll", "-q")
     assert code == 2
-    assert "the labels are labels of single tokens (PROPN, VERB, PUNCT), and the model has" in err
+    assert "pos.conll has labels of single tokens (PROPN, VERB, PUNCT), and the model has" in err
     assert "there is nothing to compare" in err
     assert err.count("\n") == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from skipchain.errors import (
     NotFittedError,
     ParameterError,
     SkipchainError,
+    SkipchainWarning,
 )
 from skipchain.learn.solvers import LBFGS, SGD
 from skipchain.models.registry import model_kinds
@@ -157,6 +159,50 @@ def test_confidence_is_a_number_where_the_documentation_says_so(kind):
 def test_the_model_of_the_package_is_always_sure_to_some_degree():
     found = load().tag("Angela Merkel met Ada in Oslo.").entities
     assert all(0.0 < entity.confidence <= 1.0 for entity in found)
+
+
+def test_what_is_no_corpus_says_how_to_make_one(tmp_path):
+    crf = CRF("word", epochs=1).fit(WORDS, LABELS)
+    with pytest.raises(CorpusError, match=r"skipchain\.read\(path\) makes one of a file"):
+        CRF("word").fit(str(tmp_path / "train.conll"))
+    with pytest.raises(CorpusError, match=r"Tagger\(model\)\.tag takes running text"):
+        crf.predict("Ada slept.")
+    with pytest.raises(CorpusError, match=r"one sentence is \[\['Ada', 'slept'\]\]"):
+        crf.predict(["Ada", "slept"])
+    with pytest.raises(CorpusError, match="words and labels come apart"):
+        Corpus.of([[("Ada", "B-PER"), ("ran", "O")]])
+
+
+def test_an_estimator_saves_what_it_has_learnt(tmp_path):
+    crf = CRF("word", epochs=1).fit(WORDS, LABELS)
+    crf.save(tmp_path / "m.skip")
+    assert load(tmp_path / "m.skip").label(WORDS) == crf.predict(WORDS)
+    with pytest.raises(SkipchainError, match="exists already"):
+        crf.save(tmp_path / "m.skip")
+    crf.save(tmp_path / "m.skip", overwrite=True)
+    with pytest.raises(NotFittedError):
+        CRF().save(tmp_path / "n.skip")
+
+
+def test_words_given_as_texts_are_doubtful():
+    tagger = Tagger(CRF("word", epochs=1).fit(WORDS, LABELS))
+    for call in (tagger.tag, tagger.parse):
+        with pytest.warns(SkipchainWarning, match="each of the 4 texts is one word .*labelled by"):
+            call(["Then", "Ada", "slept", "well"])
+    with warnings.catch_warnings(action="error"):
+        tagger.tag(["Ada", "Bo"])
+        tagger.tag(["Ada slept.", "Bo", "Cy"])
+
+
+def test_nbest_labellings_have_one_name():
+    crf = CRF("word", epochs=1).fit(WORDS, LABELS)
+    found = Tagger(crf).predict(Corpus.of(WORDS), nbest=2)
+    assert [own.labels for own in found.nbest] == [
+        own.labels for own in crf.predict_nbest(WORDS, 2)
+    ]
+    assert found.nbest_labels(0).tolist() == found.corpus.labels.tolist()
+    with pytest.raises(ParameterError, match=r"predict\(corpus, nbest=2\)"):
+        Tagger(crf).predict(Corpus.of(WORDS)).nbest_labels(0)
 
 
 # Settings ----------------------------------------------------------------------------------------

@@ -151,7 +151,9 @@ ASKED = {
 
 
 @pytest.mark.parametrize("model", ["hidden", "units", "factors"])
-@pytest.mark.parametrize("name", ["conll", "no documents", "named", "conllu", "jsonl names", "text"])
+@pytest.mark.parametrize(
+    "name", ["conll", "no documents", "named", "conllu", "jsonl names", "text"]
+)
 @pytest.mark.filterwarnings("ignore::skipchain.errors.SkipchainWarning")
 @pytest.mark.usefixtures("_tiny")
 def test_models_that_draw_samples_and_states_do_so_in_blocks_too(
@@ -162,10 +164,8 @@ def test_models_that_draw_samples_and_states_do_so_in_blocks_too(
     (tmp_path / "again").write_text(text)
     seen = []
     monkeypatch.setattr(module, "HEAD", 4000)
-    models[model].tag_file(
-        tmp_path / "again", tmp_path / "more", format=format, watch=seen.append
-    )
-    marked = model != "factors" or name in ("conll", "named", "conllu", "jsonl names")
+    models[model].tag_file(tmp_path / "again", tmp_path / "more", format=format, watch=seen.append)
+    marked = model != "factors" or name in ("conll", "named", "jsonl names")
     assert (len(seen) > 5) == marked
 
 

@@ -17,6 +17,8 @@ from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.corpus.schemes.labels import split
 from skipchain.errors import SkipchainError, SkipchainWarning
+from skipchain.io.columns.layout import is_name
+from skipchain.io.conll import header_of
 from skipchain.io.formats import parse_text
 
 if TYPE_CHECKING:
@@ -33,20 +35,28 @@ KINDS = ("conll", "tsv", "csv", "conllu")
 def keeps_labels(corpus: Corpus, model: AnyModel) -> bool:
     """Whether what was read as labels is another column, which those of a model do not replace.
 
-    The model marks spans, and the labels do not look like any: no ``O``, no prefix, and none in
-    common. So are parts of speech in a file that is tagged with names.
+    The model marks spans, and the labels do not look like any: several, no ``O``, no prefix, and
+    none in common. So are parts of speech in a file that is tagged with names.
     """
     if not corpus.labelled or model.encoding is None or model.scheme == "bare":
         return False
     values = [corpus.labels.values[code] for code in corpus.labels.used().tolist()]
     own = set(values) - set(NEUTRAL)
-    if not own or "O" in values or own & set(model.output.names):
+    if len(own) < 2 or "O" in values or own & set(model.output.names):
         return False
     return not any(split(value)[0] for value in own)
 
 
 def kept_name(corpus: Corpus) -> str:
-    """What the column of labels is called when it is another: ``upos`` of CoNLL-U, else ``pos``."""
+    """What the column of labels is called when it is another.
+
+    That is its own name in a header, ``upos`` in CoNLL-U, else ``pos``.
+    """
+    header = header_of(corpus)
+    if header is not None:
+        own = header[list(corpus.columns).index(LABEL)]
+        if own not in corpus.columns and not is_name(own):
+            return own
     return UPOS if XPOS in corpus.columns and UPOS not in corpus.columns else POS
 
 
@@ -136,9 +146,11 @@ def check_gold(corpus: Corpus, model: AnyModel, path: str) -> None:
         return  # of which what has no type in common tells
     kinds = ("labels of single tokens", "labels of spans")
     own, learnt = kinds[corpus.scheme is not None], kinds[model.encoding is not None]
-    fault = f"{path}: the labels are {own} ({_some(values)}), and the model has learnt {learnt}"
+    fault = f"{path} has {own} ({_some(values)}), and the model has learnt {learnt}"
     if meant is None:
         advice = "there is nothing to compare"
+        if model.encoding is None and "O" in model.labels:
+            advice += "; where runs of one label are spans, train the model with --scheme bare"
     elif XPOS in corpus.columns:
         advice = f"those of the column {meant} fit: --label {meant}"
     else:

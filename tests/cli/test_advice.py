@@ -348,7 +348,7 @@ def test_numbers_in_place_of_words(here, fails, works):
 
 @advice("? then say --columns {named}")
 def test_a_column_that_could_cut_sentences(here, works):
-    rows = "".join(f"{k // 10},w{k % 7},O\n" for k in range(1200))
+    rows = "".join(f"s{k // 10},w{k % 7},O\n" for k in range(1200))
     (here / "long.csv").write_text(f"quux,word,label\n{rows}")
     told = works("convert", "long.csv", "c.jsonl")
     option = re.search(r"then say (--columns \S+)", told)[1].split()
@@ -506,6 +506,24 @@ def test_a_column_file_with_semicolons(here, fails, works):
     given = ("convert", "a.conll", "-", "--separator", "semicolon")
     fails("(--from csv)", *given, "--from", "conll")
     works(*given, "--from", "csv")
+
+
+@advice("no label has a prefix: where runs of one are spans, say --scheme bare")
+def test_labels_without_prefixes(here, fails, works):
+    (here / "io.conll").write_text("Ada PER\nran O\n\n" * 20)
+    err = fails("--scheme bare", "convert", "io.conll", "-", "--scheme", "io")
+    option = re.search(r"say (--scheme bare)", err)[1]
+    assert "scheme bare" in works("convert", "io.conll", "-", *option.split())
+
+
+@advice("; where runs of one label are spans, train the model with --scheme bare")
+def test_labels_of_fields_beside_others(here, fails, works):
+    (here / "io.conll").write_text("Ada PER\nran O\n\n" * 20)
+    given = ("train", "io.conll", "-o", "io.skip", *QUICK)
+    works(*given)
+    err = fails("--scheme bare", "eval", "io.skip", "train.conll")
+    works(*given, *re.search(r"with (--scheme bare)", err)[1].split())
+    works("eval", "io.skip", "train.conll")
 
 
 @advice("fit: --columns {columns}", "fit: --label {meant}")
@@ -703,6 +721,42 @@ def test_files_on_a_cluster(here, fails, works, monkeypatch):
     for words in (("train.conll", "--force"), ("--text", "Ada ran")):
         fails("leave it out", "tag", "m.skip", *words, "--cluster", "auto")
         works("tag", "m.skip", *words)
+
+
+@advice(
+    "--workers is how many processes of a cluster", "leave out --cluster", "wanted the same in all",
+    "name it (scheme=, --scheme)", "fewer documents than there are workers",
+    "use fewer (--workers, --threads)", "(on the command line, --columns)",
+    "use more workers (--workers)",
+)  # fmt: skip
+def test_training_on_a_cluster(here, fails, works, monkeypatch):
+    """Without one; what is said of lost workers is more memory, which no command gives."""
+    from skipchain.cluster import connection
+    from tests.oracles.in_process_ray import InProcessRay
+
+    monkeypatch.setattr(connection, "import_ray", lambda: InProcessRay(4))
+    two = ("--cluster", "auto", "--workers", "2")
+    fails("give --cluster auto, too", *TRAIN, "--workers", "2")
+    works(*TRAIN, *two)
+    works(*TRAIN, "--threads", "2")
+    fails("leave out --cluster", *TRAIN, "--cluster", "auto", "--auto")
+    fails("use fewer (--workers, --threads)", *TRAIN, *two, "--threads", "3")
+    works(*TRAIN, *two, "--threads", "2")
+    more = ("--overwrite", "--features", "word", "-o", "n.skip")
+    (here / "b.conll").write_text("Ada NN PER\n\n" * 9)
+    (here / "c.conll").write_text("Bo B-PER\n\n" * 12)
+    given = ("train", "b.conll", "c.conll", *more, *two)
+    fails("name them (--columns", *given)
+    (here / "c.conll").write_text("Bo NN B-PER\n\n" * 9)
+    fails("name it (scheme=, --scheme)", *given)
+    works(*given, "--scheme", "none")
+    (here / "d.conll").write_text("Bo B-PER\nran O\n")
+    fails("use fewer", "train", "d.conll", *more, *two)
+    works("train", "d.conll", *more, "--cluster", "auto", "--workers", "1")
+    (here / "e.conll").write_text("Bo B-PER\n\nran O\n" * 50)
+    given = ("train", "e.conll", *more, "--cluster", "auto", "--workers", "1")
+    fails("--columns), such as", *given, "--columns", "word,pos")
+    works(*given, "--columns", "word,label")
 
 
 @advice("pip install {packages}")

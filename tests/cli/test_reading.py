@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,10 @@ def test_a_column_of_numbers_by_another_name_ends_sentences(tmp_path, run):
     assert "40 sentences, 80 tokens" in err
     assert "columns sent_id, word, label, by the header row 'address_id', 'token', 'field'" in err
     assert out.startswith("address_id\ttoken\tfield\n0\tKirchgasse\tstreet\n")
-    other = write(tmp_path, "b.tsv", "adresse\ttoken\tfield\n" + rows)
+    counted = write(tmp_path, "c.csv", "Satz;Wort;Tag\n" + rows.replace("\t", ";"))
+    assert len(skipchain.read(counted)) == 40
+    named = re.sub(r"(?m)^(\d+)\t", r"nr. \1\t", rows)
+    other = write(tmp_path, "b.tsv", "adresse\ttoken\tfield\n" + named)
     _, _, err = run("convert", other, "-")
     assert "all 80 tokens are one sentence" in err
     assert "is it 'adresse'? then say --columns sent_id,word,label" in err
@@ -170,7 +174,25 @@ def test_a_list_of_objects_is_no_json_lines(tmp_path, run):
     file = write(tmp_path, "a.json", '[{"data": {"text": "Ada slept."}}]')
     code, _, err = run("convert", file, "-")
     assert (code, err.count("\n")) == (2, 1)
-    assert "a.json:1: this is a list of JSON objects; one object a line is wanted" in err
+    assert "a.json:1: this is one list in JSON; one object a line is wanted" in err
+    file = write(tmp_path, "a.jsonl", '{"words": ["Ada"], "ner": ["B-PER"]}\n')
+    assert 'neither "tokens" nor "text"; it has "words", "ner"' in run("convert", file, "-")[2]
+
+
+def test_tags_in_lines_that_are_alike_are_tags(tmp_path):
+    file = write(tmp_path, "a.txt", "<PER>Ada Lee</PER> slept in <LOC>Oslo</LOC>.\n" * 20)
+    assert skipchain.read(file).spans().tolist()[:2] == [(0, 2, "PER"), (4, 5, "LOC")]
+    tokens = write(tmp_path, "b.txt", "<b>Ada</b> B-PER\nslept O\n" * 9)
+    assert skipchain.read(tokens).words.tolist()[0] == "<b>Ada</b>"
+
+
+def test_rows_of_a_table_that_differ_are_told_in_its_terms(tmp_path):
+    with pytest.raises(ReadError, match=r"a\.csv:2: 2 columns, .* has 3; is a comma missing"):
+        skipchain.read(write(tmp_path, "a.csv", ",word,label\nAda,B-PER\n"))
+    with pytest.raises(
+        ReadError, match=r"a\.csv:2: 3 columns, .* 2; is there a semicolon too many"
+    ):
+        skipchain.read(write(tmp_path, "a.csv", "word;label\nAda;B-PER;\n"))
 
 
 def test_documents_have_many_names():
@@ -316,6 +338,41 @@ def test_one_column_may_have_a_name(tmp_path, run, model):
     assert parse_conll("word\nAda\n").words.tolist() == ["word", "Ada"]
 
 
+def test_labels_may_stand_before_words(tmp_path, run, model):
+    rows = "".join(f"B-PER\tAda\nO\tran {k}\nO\t.\n\n" for k in range(5))
+    for name in ("a.tsv", "a.conll"):
+        corpus = skipchain.read(write(tmp_path, name, rows))
+        assert corpus.words.tolist()[:2] == ["Ada", "ran 0"]
+        assert corpus.scheme == "iob2"
+    code, out, err = run("tag", model, write(tmp_path, "b.conll", rows.replace("ran ", "ran")))
+    assert (code, out[:10]) == (0, "B-PER Ada\n"), err
+
+
+def test_words_that_look_like_labels_are_not_written_as_columns():
+    corpus = Corpus.of([["B-X", "O"]] * 9, [["a", "b"]] * 9, scheme="none")
+    with pytest.raises(CorpusError, match="the words, which look like labels, would be taken for"):
+        format_conll(corpus)
+    with pytest.raises(CorpusError, match="a table cannot show this corpus"):
+        format_csv(parse_csv("B-X,a\nO,b\n" * 9, columns=["word", "x"]))
+
+
+def test_a_spreadsheet_may_name_its_separator(tmp_path):
+    text = "sep=;\nWord;Tag\nAda;B-PER\nran;O\n"
+    corpus = skipchain.read(write(tmp_path, "a.csv", text))
+    assert corpus.words.tolist() == ["Ada", "ran"]
+    with pytest.raises(ReadError, match=r"a\.csv:4: a cell holds a tab"):
+        skipchain.read(write(tmp_path, "a.csv", text.replace("ran", "r\tan")))
+
+
+@pytest.mark.parametrize("spelt", [("B_PER", "O"), ("b-PER", "o"), ("PER-B", "O"), ("b_PER", "0")])
+def test_labels_that_are_all_spelt_otherwise_are_read_and_told(tmp_path, run, spelt):
+    file = write(tmp_path, "a.conll", f"Ada {spelt[0]}\nran {spelt[1]}\n\n" * 9)
+    code, out, err = run("convert", file, "-")
+    assert (code, out[:16]) == (0, "Ada B-PER\nran O\n")
+    assert f"labels are spelt in another way: {spelt[0]!r} is read as 'B-PER'" in err
+    assert run("convert", file, "-", "--no-repair")[1].startswith(f"Ada {spelt[0]}\n")
+
+
 def test_tabs_and_spaces_may_be_mixed(tmp_path, run):
     text = "Ada\tB-PER\nslept O\n. O\n\nBo B-PER\nleft\tO\n"
     for name in ("a.conll", "a.txt", "a.tsv"):
@@ -379,7 +436,7 @@ def test_a_model_that_learnt_nothing_is_doubtful(tmp_path, run):
 
 
 def test_a_long_file_of_one_sentence_is_doubtful(tmp_path, run):
-    rows = [f"{k // 10},w{k % 7},{'B-X' if k % 5 else 'O'}" for k in range(1200)]
+    rows = [f"s{k // 10},w{k % 7},{'B-X' if k % 5 else 'O'}" for k in range(1200)]
     file = write(tmp_path, "a.csv", "quux,word,label\n" + "\n".join(rows))
     code, _, err = run("convert", file, tmp_path / "b.jsonl")
     assert code == 0

@@ -43,7 +43,7 @@ def start(number, *arguments, name="SIGINT"):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 20, 60, 150, 300, 400, 500])
+@pytest.mark.parametrize("number", [1, 2, 5, 19, 20, 60, 150, 300, 400, 500])
 def test_an_interrupt_during_the_imports_is_one_line(number):
     done = start(number, "tag", "--text", "Ada slept.")
     assert (done.returncode, done.stderr) == (130, "skipchain: interrupted\n")

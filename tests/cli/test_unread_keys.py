@@ -66,6 +66,22 @@ def test_exports_of_other_tools_are_read_and_told(run, tmp_path, lines):
     assert run("train", file, "-o", tmp_path / "m.skip", "--set", "epochs=1", "-q")[0] == 0
 
 
+def test_what_an_annotator_has_rejected_is_left_out(run, tmp_path):
+    file = tmp_path / "a.jsonl"
+    line = (
+        '{"text": "%s slept.", "spans": [{"start": 0, "end": 3, "label": "PER"}], "answer": "%s"}'
+    )
+    answers = {"Ada": "accept", "Bob": "reject", "Cyr": "ignore", "Dan": "accept"}
+    file.write_text("\n".join(line % pair for pair in answers.items()))
+    code, out, err = run("convert", file, "-")
+    assert code == 0
+    assert [name for name in answers if name in out] == ["Ada", "Dan"]
+    assert '2 lines with "answer": "reject" or "ignore" left out' in err
+    file.write_text(line % ("Ada", "reject"))
+    code, _, err = run("convert", file, "-")
+    assert (code, "every line has been rejected" in err) == (2, True)
+
+
 def test_other_keys_are_named_once(run, tmp_path):
     file = tmp_path / "a.jsonl"
     record = '{"text": "Ada slept.", "spans": [[0, 3, "PER"]], "id": %d, "meta": {"by": "Bo"}}\n'

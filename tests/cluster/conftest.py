@@ -35,3 +35,14 @@ def local_ray():
             yield ray
         finally:
             ray.shutdown()
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """No Ray, but what training uses of it: quick, and errors are those of this process."""
+    from skipchain.cluster import connection
+    from tests.oracles.in_process_ray import InProcessRay
+
+    found = InProcessRay()
+    monkeypatch.setattr(connection, "import_ray", lambda: found)
+    return found

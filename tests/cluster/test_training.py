@@ -1,4 +1,7 @@
-"""Training on a real Ray of this machine beside training in one process."""
+"""Training on a cluster beside training on one machine, mostly with workers in this process.
+
+Where workers are killed, and where bits are compared, Ray is a real one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ import numpy as np
 import pytest
 
 from skipchain import CRF, HMM, MEMM, MaxEnt, MoPMEMM, Perceptron, read
-from skipchain.cluster import Cluster, Files
+from skipchain.cluster import Cluster, ClusterError, Files
+from skipchain.cluster.shard import Shard
 from skipchain.cluster.team import Team
 from skipchain.corpus import Corpus
 from skipchain.datasets.harbour import harbour
@@ -20,7 +24,7 @@ from skipchain.errors import ParameterError, SkipchainError
 from skipchain.modelfile import Checkpoint, load_model
 
 TEXT = "word\nsuffix(3)\nword[-1] & word\nlabel[-1] & shape"
-TIGHT = {"tolerance": 1e-9, "max_iterations": 2000}
+TIGHT = {"tolerance": 1e-8, "max_iterations": 2000}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +65,7 @@ def fitted(local_ray, path):
     ("kind", "settings"),
     [(CRF, {"min_count": 2}), (CRF, {"order": 2, "l2": 5.0}), (MEMM, {}), (MaxEnt, {})],
 )
-def test_the_optimum_is_that_of_one_machine(local_ray, path, kind, settings):
+def test_the_optimum_is_that_of_one_machine(in_process, path, kind, settings):
     make = kind(TEXT.replace("label[-1] & ", "") if kind is MaxEnt else TEXT, threads=1,
                 **{"solver": "lbfgs", **TIGHT, **settings})  # fmt: skip
     one = make.replaced().fit(read(path))
@@ -91,11 +95,11 @@ def test_the_same_shards_give_the_same_bits(fitted, corpus, path):
     ],
     ids=str,
 )
-def test_passes_are_mixed_after_each(local_ray, path, make):
+def test_passes_are_mixed_after_each(in_process, path, make):
     one = make.replaced().fit(read(path))
     all_workers = make.replaced().fit(str(path), dev=read(path), cluster=two())
     assert all_workers.score(read(path)) > one.score(read(path)) - 0.05
-    assert all_workers.model_.summary["dev"] > 85
+    assert all_workers.model_.summary["dev"] > 80
 
 
 @pytest.fixture
@@ -116,6 +120,12 @@ def losing(monkeypatch):
         monkeypatch.setattr(Team, "ask", lose)
 
     return prepare
+
+
+def test_all_learners_learn_on_a_real_ray(local_ray, path):
+    for make in (CRF(TEXT, epochs=3, threads=1), Perceptron(TEXT, epochs=3, threads=1)):
+        one = make.replaced().fit(str(path), cluster=two())
+        assert bits(one) == bits(make.replaced().fit(Files.of(path), cluster=two()))
 
 
 @pytest.mark.parametrize(("method", "number", "worker"), [("evaluate", 7, 1), ("claim", 1, 0)])
@@ -161,7 +171,7 @@ class Ended(Exception):
 @pytest.mark.parametrize(
     "make", [lbfgs(), CRF(TEXT, epochs=6), Perceptron(TEXT, epochs=6)], ids=str
 )
-def test_a_program_that_ends_goes_on_from_its_checkpoint(local_ray, path, tmp_path, make):
+def test_a_program_that_ends_goes_on_from_its_checkpoint(in_process, path, tmp_path, make):
     whole = make.replaced().fit(str(path), cluster=two())
     file = tmp_path / "c"
 
@@ -192,7 +202,7 @@ def test_a_program_that_ends_goes_on_from_its_checkpoint(local_ray, path, tmp_pa
         ({"a": "Ada B-PER\nran\n"}, 1, "a.conll:2: 1 column"),
     ],
 )
-def test_bad_data_are_a_clear_line(local_ray, run, tmp_path, files, workers, told):
+def test_bad_data_are_a_clear_line(in_process, run, tmp_path, files, workers, told):
     for name, text in files.items():
         if text is not None:
             (tmp_path / f"{name}.conll").write_text(text)
@@ -204,10 +214,21 @@ def test_bad_data_are_a_clear_line(local_ray, run, tmp_path, files, workers, tol
     assert told in err
     assert err.count("\n") == 1
     assert not target.exists()
-    assert local_ray.is_initialized()
 
 
-def test_shards_in_schemes_that_agree(local_ray, tmp_path):
+def test_columns_that_features_do_not_see(in_process, run, tmp_path):
+    (tmp_path / "a.conll").write_text("Ada NN B-PER\nran VB O\n\n" * 200)
+    line = ("train", tmp_path / "a.conll", "-o", tmp_path / "m.skip", "--features", "ner")
+    how = ("--columns", "word,pos,label", "--cluster", "auto", "--epochs", 1, "--json", "-q")
+    code, _, err = run(*line, *how, "--without", "poss")
+    assert code == 2
+    assert "--without poss: the data have no such column" in err
+    assert "pos" in json.loads(run(*line, *how)[1])["columns"]
+    found = run(*line, *how, "--without", "pos", "--overwrite")
+    assert json.loads(found[1])["columns"] == ["word"]
+
+
+def test_shards_in_schemes_that_agree(in_process, tmp_path):
     (tmp_path / "a.conll").write_text("Ada I-PER\nran O\n\n" * 5)  # io and iob1
     (tmp_path / "b.conll").write_text("Ada I-PER\nBo B-PER\n\n" * 5)  # iob1
     names = [tmp_path / "a.conll", tmp_path / "b.conll"]
@@ -232,13 +253,13 @@ def test_shards_in_schemes_that_agree(local_ray, tmp_path):
     ],
     ids=str,
 )
-def test_what_is_not_learnt_on_a_cluster(local_ray, path, make, told):
+def test_what_is_not_learnt_on_a_cluster(in_process, path, make, told):
     with pytest.raises(ParameterError) as caught:
         make.fit(str(path), cluster=two())
     assert told in str(caught.value)
 
 
-def test_input_that_is_not_for_a_cluster(local_ray):
+def test_input_that_is_not_for_a_cluster(in_process):
     with pytest.raises(ParameterError, match="not from features given directly"):
         CRF().fit([[{"w": "a"}]], [["O"]], cluster=two())
     with pytest.raises(ParameterError, match="takes no sets of labels"):
@@ -280,6 +301,26 @@ def test_options_that_do_not_go_together(run, tmp_path):
         assert told in err
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), "a worker ran out of memory; use more workers"),
+        (ConnectionError("no answer\nat all"), "the cluster has gone away: no answer"),
+    ],
+)
+def test_what_ends_a_training(in_process, path, monkeypatch, error, told):
+    def fail(*arguments):
+        raise error
+
+    if isinstance(error, ConnectionError):
+        monkeypatch.setattr(in_process, "get", fail)
+        monkeypatch.setattr(Cluster, "_check_versions", lambda self: None)
+    else:
+        monkeypatch.setattr(Shard, "load", fail)
+    with pytest.raises(ClusterError, match=told):
+        lbfgs().fit(Files.of(path), cluster=two())
+
+
 def test_many_results_are_added_up_by_a_tree():
     """In the order of the workers, eight at a time."""
     asked = []
@@ -303,3 +344,40 @@ def test_many_results_are_added_up_by_a_tree():
     assert asked == [(0, 8), (8, 8)]
     assert loss == sum(range(17))
     np.testing.assert_allclose(vector, sum(10.0**k for k in range(17)))
+
+
+def test_partly_known_labels(in_process, corpus, tmp_path):
+    labels = corpus.labels.tolist()
+    labels[::7] = ["_"] * len(labels[::7])
+    from skipchain.corpus import Column
+
+    known = corpus.with_labels(Column.encode(labels), "iob2")
+    known.write(tmp_path / "a.conll")
+    make = lbfgs(encoding="iob2", **TIGHT)
+    one = make.replaced().fit(read(tmp_path / "a.conll", scheme="iob2"))
+    found = make.replaced().fit(Files.of(tmp_path / "a.conll", scheme="iob2"), cluster=two())
+    assert found.result_.loss == pytest.approx(one.result_.loss, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"constraints": "training"}, {"objective": "marginal"}, {"boundaries": False}, {"l1": 0.1},
+     {"pairs": "all"}, {"solver": "cg"}],
+    ids=str,
+)  # fmt: skip
+def test_forms_of_the_loss(in_process, path, settings):
+    make = CRF(TEXT, **{"solver": "lbfgs", "min_count": 2, "threads": 1, **TIGHT, **settings})
+    one = make.replaced().fit(read(path))
+    found = make.replaced().fit(str(path), cluster=two())
+    assert found.result_.loss == pytest.approx(one.result_.loss, rel=1e-6)
+
+
+def test_a_model_to_start_from_and_held_out_data(in_process, path):
+    first = lbfgs().fit(read(path))
+    make = lbfgs(max_iterations=2)
+    one = make.replaced().fit(read(path), start=first, dev=read(path))
+    found = make.replaced().fit(str(path), start=first, dev=read(path), cluster=two())
+    assert found.result_.loss == pytest.approx(one.result_.loss, rel=1e-6)
+    assert found.model_.summary["dev"] == one.model_.summary["dev"]
+    watched = CRF(TEXT, epochs=8, patience=2, threads=1)
+    assert watched.fit(str(path), dev=read(path), cluster=two()).model_.summary["dev"] > 50

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipchain.errors import TemplateError
+from skipchain.features import regex
 from skipchain.features.regex import compile_regex
 
 TEXTS = [
@@ -34,6 +35,25 @@ def test_an_expression_means_what_it_means_in_python(pattern):
     for text in TEXTS:
         hit = re.search(pattern, text)
         assert search(text) == (hit[0] if hit else None), text
+
+
+@pytest.mark.parametrize("pattern", ["^[A-Z]", "[0-9]", "-", "a-b", "^B-[0-9a-z]", "<>", "^A"])
+def test_expressions_without_a_choice_find_the_same_by_both_engines(pattern, monkeypatch):
+    quick = compile_regex(pattern)
+    assert regex._FIXED.fullmatch(pattern)
+    compile_regex.cache_clear()
+    monkeypatch.setattr(regex, "_FIXED", re.compile("(?!)"))
+    slow = compile_regex(pattern)
+    compile_regex.cache_clear()
+    assert [quick(text) for text in TEXTS] == [slow(text) for text in TEXTS]
+    assert quick("\ud800" + pattern.strip("^")) == slow("\ud800" + pattern.strip("^"))
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a*", "a|b", "[^a]", "a+", "(a)", ".", r"\d", "a$", "[a-]", "", "é"]
+)
+def test_other_expressions_do_not_go_to_python_s_engine(pattern):
+    assert not regex._FIXED.fullmatch(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"\d", r"\w", r"\s", r"\D", r"\W", r"\S", r"[^\W\d_]"])

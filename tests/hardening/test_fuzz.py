@@ -7,17 +7,20 @@ import json
 import signal
 import sys
 from functools import partial
+from random import Random
 from shutil import copytree
 
 import pytest
 
 from hardening import __main__ as command
-from hardening.fuzz import tagging
+from hardening.fuzz import blockwise, tagging
 from hardening.fuzz.campaign import Campaign
 from hardening.fuzz.cases import Cases
 from hardening.fuzz.children import CRASH, DONE, HANG, UNCAUGHT, Outcome, run_cases
+from hardening.fuzz.readers import ReaderCase, attack_reader
 from hardening.fuzz.samples import train_samples
 from skipchain import SkipchainError
+from skipchain.io.scanning.blocks import TextFile
 from skipchain.modelfile import load_model
 from skipchain.models.registry import model_kinds
 
@@ -139,6 +142,24 @@ def test_a_changed_header_and_array_are_sealed_again(cases, tmp_path):
     (tmp_path / "m.skip").write_bytes(mutant.to_bytes())
     with pytest.raises(SkipchainError, match="checksum"):
         load_model(tmp_path / "m.skip")
+
+
+def test_files_in_blocks_are_those_at_once_and_where_they_are_not_it_is_found(
+    tmp_path, monkeypatch
+):
+    kinds = blockwise.texts()
+    for kind, text in kinds.items():
+        case = ReaderCase(kind, text.encode(), "", "as it is")
+        assert attack_reader(Random(0), case, tmp_path) in ("loaded", "refused")
+    case = ReaderCase("blocks of conll", kinds["blocks of conll"].encode(), "", "as it is")
+    real = TextFile.blocks
+
+    def without_one(self, *how):
+        return (block for block in real(self, *how) if block.number != 3)
+
+    monkeypatch.setattr(TextFile, "blocks", without_one)
+    with pytest.raises(tagging.WrongOutput, match=r"another file in blocks|a scan has other"):
+        attack_reader(Random(0), case, tmp_path)
 
 
 # The command -------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Bools, Floats
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
-from skipchain.chains.scorer import LinearScorer, Weights, block_potentials
+from skipchain.chains.scorer import LinearScorer, Weights, block_potentials, variances
 from skipchain.chains.sums import Residuals, sum_bundles
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import chain2 as order2
@@ -35,6 +35,8 @@ from skipchain.learn.vectors import dot, map_blocks
 from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
 
 TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
+RUN_TOKENS = 1 << 17  # whose residuals are held at once, where those of all are not
+Blocks = list[tuple[int, int]]
 PAIR_NUMBERS = 1 << 18  # in the tables of pairs of one block
 
 
@@ -67,10 +69,14 @@ class ChainObjective(ABC):
         # single precision halves what the transposed sums read; they are added up in double
         precision: Any = np.float32 if scorer.single_precision else np.float64
         room = scorer.room
-        self._node: Residuals = room.empty((data.n_tokens, labels), precision)
+        self._runs = _runs(data.offsets, self._blocks()) if scorer.by_token else []
+        self._first = 0  # token of the run that is worked on
+        held = max((tokens.stop - tokens.start for _, tokens in self._runs), default=data.n_tokens)
+        self._node: Residuals = np.empty((held, labels), precision)
         listed = data.n_tokens if data.rows.n_edge_features else 0
         self._edges = room.zeros((listed, labels + 1, labels), np.float64)
-        self._bundle_sums = room.empty((data.rows.bundles.n_rows, labels), precision)
+        self._bundle_sums = room.table((data.rows.bundles.n_rows, labels), precision)
+        self._latest: tuple[Weights, Floats] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -81,9 +87,7 @@ class ChainObjective(ABC):
         """Loss and gradient."""
         weights = self.scorer.unpack(vector)
         bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers, self._bundle_sums)
-        parts = self._workers.map(
-            lambda block: self._block(weights, bundle_sums, block), self._blocks()
-        )
+        parts = self._parts(weights, bundle_sums)
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
         pair, start, end, second = (part.sum(axis=0) for part in (pairs, starts, ends, triples))
@@ -111,7 +115,39 @@ class ChainObjective(ABC):
 
     def spread(self) -> Floats:
         """The share of the data in the `curvature`."""
+        if self.scorer.by_token:
+            assert self._latest is not None
+            self._parts(*self._latest, squared=True)
+            return self.scorer.added_curvature(self._spread, self._edge_rows)
         return self.scorer.curvature(self._node, self._edge_rows)
+
+    def _parts(
+        self, weights: Weights, bundle_sums: Floats, *, squared: bool = False
+    ) -> list[tuple[float, Floats, Floats, Floats, Floats]]:
+        """Loss and gradient of each block; residuals are added run by run, or stay as they are.
+
+        With ``squared`` their variances are added, see `LinearScorer.curvature`.
+        """
+
+        def run(block: tuple[int, int]) -> tuple[float, Floats, Floats, Floats, Floats]:
+            return self._block(weights, bundle_sums, block)
+
+        if not self.scorer.by_token:
+            return self._workers.map(run, self._blocks())
+        self._latest = weights, bundle_sums
+        self._spread = np.zeros(self.scorer.n_labels)
+        self.scorer.begin()
+        parts = []
+        for blocks_of_run, tokens in self._runs:
+            self._first = tokens.start
+            parts += self._workers.map(run, blocks_of_run)
+            node = self._node[: tokens.stop - tokens.start]
+            if squared:
+                node = variances(node)
+                both = np.concatenate([self._spread[None], node])  # in the order of one long sum
+                self._spread = both.sum(axis=0)
+            self.scorer.add(tokens.start, node, squared=squared)
+        return parts
 
     @property
     def _edge_rows(self) -> Floats:
@@ -124,7 +160,8 @@ class ChainObjective(ABC):
         potentials = block_potentials(self._data, weights, bundle_sums, block)
         if self._constraints is not None:
             potentials = potentials.constrained(self._constraints)
-        node = self._node[potentials.tokens]
+        begin = potentials.first - self._first
+        node = self._node[begin : begin + len(potentials.node)]
         triples = np.zeros_like(weights.triples)
         if weights.order == 2:
             loss, pairs = self._second_residuals(potentials, weights.triples, node, triples)
@@ -272,6 +309,19 @@ class MarginalLikelihood(ChainObjective):
         marginal_residuals(p.offsets, gold, allowed, marginals, pairs, loss)
         node[:] = marginals
         return float(loss.sum()), pairs
+
+
+def _runs(offsets: Ints, chosen: list[tuple[int, int]]) -> list[tuple[Blocks, slice]]:
+    """Neighbouring blocks of chains, of about `RUN_TOKENS` together, and their tokens."""
+    runs: list[tuple[Blocks, slice]] = []
+    for first, last in chosen:
+        begin, end = int(offsets[first]), int(offsets[last])
+        if runs and end - runs[-1][1].start <= RUN_TOKENS:
+            own, tokens = runs.pop()
+            runs.append(([*own, (first, last)], slice(tokens.start, end)))
+        else:
+            runs.append(([(first, last)], slice(begin, end)))
+    return runs
 
 
 def require_possible(score: Floats, p: Potentials) -> None:

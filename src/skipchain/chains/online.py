@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import IN_MEMORY, Arrays, Floats, Ints, Labels, Room, offsets_of
+from skipchain.arrays import IN_MEMORY, Arrays, Floats, Ints, Room, offsets_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights, weight_shapes
+from skipchain.chains.token_sums import label_support
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.kernels import sgd as online
 from skipchain.kernels.kept_features import FeatureIndex, KeptFeatures, draw_chains
@@ -276,23 +277,6 @@ def restore_random(random: np.random.Generator, saved: SavedState) -> None:
         "uinteger": saved.whole("uinteger", (1 << 32) - 1),
     }
     random.bit_generator.state = {**random.bit_generator.state, "state": inner, **outer}
-
-
-def label_support(
-    rows: FeatureMatrix, labels: Labels, n_labels: int, room: Room = IN_MEMORY
-) -> NDArray[np.uint8]:
-    """Which labels tokens with a feature have, 1 or 0; all where one is not known (−1). [F, L]"""
-    shape = rows.n_features + rows.bundles.n_rows, n_labels
-    support: NDArray[np.uint8] = room.table(shape, np.uint8)
-    for entries, tokens in rows.tokens.entries():
-        gold = labels[tokens]
-        support[entries[gold >= 0], gold[gold >= 0]] = 1
-        support[entries[gold < 0]] = 1
-    for entries, owners in rows.bundles.entries():
-        shown = support[rows.n_features + owners]
-        for label in range(n_labels):
-            support[entries[shown[:, label] == 1], label] = 1
-    return support[: rows.n_features]
 
 
 def default_passes(sequences: int) -> int:

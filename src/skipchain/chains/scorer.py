@@ -12,6 +12,7 @@ from skipchain.arrays import IN_MEMORY, Bools, Floats, Ints, Labels, Room, parts
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.sums import FeatureSums, Residuals, sum_block, sum_rows, transposed
+from skipchain.chains.token_sums import TokenSums, observed_pairs
 from skipchain.learn.vectors import map_blocks
 from skipchain.parallel import Workers
 
@@ -177,10 +178,14 @@ class LinearScorer:
         self.single_precision = single_precision
         self.boundaries = boundaries
         self._workers = workers
-        self._sums = FeatureSums.of(rows, room)
+        # see `chains.token_sums`: what is not in memory must not be gone to all over
+        by_token = room is not IN_MEMORY and observed and further is None
+        self._sums = None if by_token else FeatureSums.of(rows, room)
+        self._by_token: TokenSums | None = None
+        self._begun: Floats = np.zeros(0)
         self._by_edge = transposed(rows.edges, rows.n_edge_features, room)
         precision: Any = np.float32 if single_precision else np.float64
-        self._state = room.zeros((rows.n_features, n_labels), precision)
+        self._state = room.table((rows.n_features, n_labels), precision)
         self._shapes = weight_shapes(rows.n_features, rows.n_edge_features, n_labels, order)
         shape = (rows.n_edge_features, (n_labels + 1) * n_labels)
         self._edges = np.zeros(shape)
@@ -200,11 +205,16 @@ class LinearScorer:
         """
         assert data.labels is not None
         size = self.n_labels
-        gold = self.room.empty((data.n_tokens, size), self._state.dtype)
-        for part in parts_of(gold):
-            gold[part] = _allowed(data.labels[part], size)
-        # without the features' values, which may cancel each other
-        support = self._sums.unweighted().support(gold, self._workers)
+        if self._sums is None:
+            support = observed_pairs(self.rows, data.labels, size, self.room)
+            own = self.rows, support, size, self._workers, self.room
+            self._by_token = TokenSums(*own)
+        else:
+            gold = self.room.empty((data.n_tokens, size), self._state.dtype)
+            for part in parts_of(gold):
+                gold[part] = _allowed(data.labels[part], size)
+            # without the features' values, which may cancel each other
+            support = self._sums.unweighted().support(gold, self._workers)
         if further is not None:  # which no token has
             first = self._state.size - further.size
             support = np.concatenate([support, first + np.flatnonzero(further)])
@@ -248,7 +258,8 @@ class LinearScorer:
         """Bytes held for indexes and tables."""
         supports = (self._state_support, self._edge_support)
         held = sum(support.nbytes for support in supports if support is not None)
-        held += self._sums.nbytes + self._by_edge.nbytes + self._state.nbytes
+        held += self._by_edge.nbytes + self._state.nbytes
+        held += 0 if self._sums is None else self._sums.nbytes
         return held + 2 * self._edges.nbytes
 
     def weights(self, vector: Floats) -> Weights:
@@ -304,6 +315,22 @@ class LinearScorer:
 
     # The gradient ------------------------------------------------------------------------------
 
+    @property
+    def by_token(self) -> bool:
+        """Whether residuals are added run by run of tokens, by `begin` and `add`."""
+        return self._by_token is not None
+
+    def begin(self) -> None:
+        """Begin to add residuals, or variances, of all tokens."""
+        assert self._by_token is not None
+        self._begun = np.empty(self.size)
+        self._by_token.begin(self._begun[: self.sizes[0]])
+
+    def add(self, first: int, node: Residuals, *, squared: bool = False) -> None:
+        """Add those of the tokens from ``first`` on, with ``squared`` by squares of values."""
+        assert self._by_token is not None
+        self._by_token.add(first, node, squared=squared)
+
     def gradient(
         self,
         node: Residuals,
@@ -318,10 +345,14 @@ class LinearScorer:
 
         node [N, L]; pairs [L, L] and second [L + 1, L, L] or [0, L, L] summed over positions; start
         and end [L] summed over chains; edges [N, (L + 1) · L] where there are edge features;
-        further [K, L] that of the last features, which no token has.
+        further [K, L] that of the last features, which no token has. Where residuals were added
+        before, ``node`` is not looked at.
         """
-        vector = np.empty(self.size)
-        self._fill_state(vector, self._sums, node, further)
+        if self._sums is None:
+            vector = self._added()
+        else:
+            vector = np.empty(self.size)
+            self._fill_state(vector, self._sums, node, further)
         if self.rows.n_edge_features:
             sum_rows(self._by_edge, edges, self._edge_gradient, self._workers)
         self._fill_tail(vector, pairs, start, end, self._edge_gradient, second)
@@ -333,15 +364,28 @@ class LinearScorer:
         A residual p − 1 or p stands for a variance p · (1 − p), and a parameter's variances are
         summed. First and last labels take the whole sum of their label, pairs and triples share it.
         """
-        spread = self.room.empty(node.shape, node.dtype)
-        for part in parts_of(node):
-            spread[part] = _variances(node[part])
-        if self.rows.n_edge_features:
-            sum_rows(self._by_edge.squared(), _variances(edges), self._edge_gradient, self._workers)
+        assert self._sums is not None
+        spread = variances(node)
         whole = spread.sum(axis=0, dtype=np.float64)
         further = np.tile(whole / self.n_labels, (self._n_further, 1))
         vector = np.empty(self.size)
         self._fill_state(vector, self._sums.squared(), spread, further)
+        return self._with_curvature(vector, whole, edges)
+
+    def added_curvature(self, whole: Floats, edges: Floats) -> Floats:
+        """The same, where variances were added before, whose sum by label is ``whole``. [L]"""
+        return self._with_curvature(self._added(squared=True), whole, edges)
+
+    def _added(self, *, squared: bool = False) -> Floats:
+        assert self._by_token is not None
+        self._by_token.finish(squared=squared)
+        vector, self._begun = self._begun, np.zeros(0)
+        return vector
+
+    def _with_curvature(self, vector: Floats, whole: Floats, edges: Floats) -> Floats:
+        """The vector with what comes behind the parameters of features."""
+        if self.rows.n_edge_features:
+            sum_rows(self._by_edge.squared(), variances(edges), self._edge_gradient, self._workers)
         _, pairs, _, _, _, triples = self._shapes
         shared = whole / self.n_labels
         transitions, second = np.full(pairs, shared), np.full(triples, shared)
@@ -380,7 +424,7 @@ def _allowed(labels: Labels, size: int) -> Bools:
     return allowed
 
 
-def _variances(residuals: Residuals) -> Residuals:
+def variances(residuals: Residuals) -> Residuals:
     """p · (1 − p) from residuals p − 1 or p, and 0 from what lies outside −1 … 1."""
     size = np.abs(residuals)
     rest = 1.0 - size

@@ -11,15 +11,14 @@ from skipchain.cli.options import (
     about_labels,
     column_names,
     common_columns,
-    format_for,
     joined,
     labels_wanted,
     parse_size,
     require_labels,
     say,
-    separator_named,
     shown,
 )
+from skipchain.cli.separators import format_separated, separator_named
 from skipchain.cli.waiting import Activity, each_file, waiting
 from skipchain.errors import ReadError, SkipchainError
 
@@ -102,7 +101,7 @@ def _read(
     }
     if separator is not None:
         options["separator"] = separator_named(separator)
-        format = format_for(path, format, options)
+        format = format_separated(path, format, options["separator"])
     before = _state(path)
     with labels_wanted():
         blocks = scan_open(path, format, found, block=BLOCK, **options)

@@ -12,6 +12,7 @@ from warnings import catch_warnings, simplefilter
 
 import typer
 
+from skipchain.cli.separators import format_separated, separator_named
 from skipchain.cli.waiting import LINE, each_file, waiting, watched_alone
 from skipchain.errors import SkipchainError, SkipchainWarning, UnreadLabelsWarning
 from skipchain.report.printable import printable
@@ -325,8 +326,9 @@ def read_corpora(
     corpora = []
     with waiting("reading", quiet=quiet) as activity, watched_alone(activity, paths):
         for path in each_file(paths, activity):
+            own = format_separated(path, format, options.get("separator"))
             with labels_wanted() if labelled else nullcontext():
-                corpus, reading = read_told(path, format_for(path, format, options), **options)
+                corpus, reading = read_told(path, own, **options)
             if keeping is not None:
                 corpus = with_kept_column(corpus, keeping)
                 reading = replace(reading, columns=(*corpus.columns,))
@@ -370,36 +372,6 @@ def as_in(corpus: Corpus, scheme: str | None) -> Corpus:
 def column_names(columns: str | None) -> tuple[str, ...] | None:
     """The names that --columns gives."""
     return None if columns is None else tuple(name.strip() for name in columns.split(","))
-
-
-SEPARATORS = {"tab": "\t", "space": " ", "comma": ",", "semicolon": ";"}
-
-
-def separator_named(name: str) -> str:
-    """The character that --separator names.
-
-    >>> separator_named("semicolon"), separator_named(","), separator_named("TAB")
-    (';', ',', '\\t')
-    """
-    found = SEPARATORS.get(name.lower(), {"\\t": "\t"}.get(name, name))
-    if found not in SEPARATORS.values():
-        raise SkipchainError(
-            f"--separator takes {', '.join(SEPARATORS)} or the character itself, got {name!r}"
-        )
-    return found
-
-
-def format_for(path: str, format: str | None, options: dict[str, Any]) -> str | None:
-    """The format that is named; where a separator is, that of files which have it."""
-    from skipchain.io.formats import format_of_path
-
-    separator = options.get("separator")
-    if format is not None or separator is None:
-        return format
-    own = format_of_path(path)
-    if separator in ",;":
-        return "csv" if own in (None, "tsv", "conll") else own
-    return "conll" if own is None else own
 
 
 def parse_size(text: str | None) -> int | None:

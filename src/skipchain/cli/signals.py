@@ -93,7 +93,8 @@ class Signals:
         """Clear up, and end the process."""
         clear_up()
         waiting = sys.modules.get("skipchain.cli.waiting")
-        if waiting is not None and waiting.LINE.shown:
+        line = getattr(waiting, "LINE", None)  # which it lacks while it is imported
+        if waiting is not None and line is not None and line.shown:
             _tell(waiting.CLEAR.encode())
         if number == signal.SIGINT and not self.ended:
             _tell(b"skipchain: interrupted\n")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from skipchain.cli import options
 from skipchain.cli.columns import RICHER, RICHER_RECIPE, check_left_out, tell_needs
 from skipchain.cli.from_disk import read_to_disk, tell_need
+from skipchain.cli.separators import format_separated, separator_named
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
@@ -98,7 +99,12 @@ class DataElsewhere:
 
     @classmethod
     def read(
-        cls, cluster: Cluster, files: list[str], dev: list[str] | None, how: Mapping[str, Any]
+        cls,
+        cluster: Cluster,
+        files: list[str],
+        dev: list[str] | None,
+        left_out: Sequence[str],
+        how: Mapping[str, Any],
     ) -> DataElsewhere:
         """The files by name, and the held-out data."""
         from skipchain.cluster import Files
@@ -109,9 +115,9 @@ class DataElsewhere:
         if "max_bytes" in given:
             given["max_bytes"] = options.parse_size(how["max_bytes"])
         if "separator" in given:
-            given["separator"] = options.separator_named(how["separator"])
-            given["format"] = options.format_for(files[0], how["format"], given)
-        named = Files.of(files, **given)
+            given["separator"] = separator_named(how["separator"])
+            given["format"] = format_separated(files[0], how["format"], given["separator"])
+        named = replace(Files.of(files, **given), left_out=tuple(left_out))
         return cls(cluster, named, options.read_corpora(dev, **how) if dev else None)
 
     @property
@@ -149,7 +155,7 @@ def read_data(
     """The data of files, read here (into the ``room``) unless a cluster is to do so."""
     if cluster is None:
         return DataHere.read(files, dev, left_out, how, room)
-    return DataElsewhere.read(cluster, files, dev, how)
+    return DataElsewhere.read(cluster, files, dev, left_out, how)
 
 
 def cluster_of(

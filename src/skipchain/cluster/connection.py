@@ -72,7 +72,7 @@ class Cluster:
                 "auto, or end that connection (ray.shutdown())"
             )
         try:
-            self._check_room()
+            self.check_room()
             self._check_versions()
         except BaseException:
             self.__exit__()
@@ -123,7 +123,7 @@ class Cluster:
         with _environment(STARTED):
             self.ray.init(address="local", num_cpus=cpus, include_dashboard=False, **how)
 
-    def _check_room(self) -> None:
+    def check_room(self) -> None:
         """Refuse what would wait for processors that the cluster has not."""
         wanted, there = self.workers * self.threads, self.ray.cluster_resources().get("CPU", 0)
         if wanted > there:

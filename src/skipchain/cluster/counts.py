@@ -2,8 +2,9 @@
 
 Every file, or part of a large one, is counted by one worker in memory that does not grow, and the
 counts are cut into as many parts as there are workers, by the first word of what was counted. Then
-each worker sums one of the parts, those of the first file first, and leaves out what is too rare.
-Sums of whole numbers are exact, so that all is as if one machine had counted.
+each worker sums one of the parts, those of the first file first, and leaves out what is too rare;
+the parts, one behind the other, are in order. Sums of whole numbers are exact, so that all is as if
+one machine had counted.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from skipchain.cluster.connection import AUTO, Cluster, ClusterError
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.io.files import STDIO
 from skipchain.resources.bigrams import Bigrams
 from skipchain.resources.ngrams.counting import Kind, NgramCounter
-from skipchain.resources.ngrams.duck import MEMORY, import_duckdb
+from skipchain.resources.ngrams.duck import MEMORY
+from skipchain.resources.ngrams.pattern import START
 from skipchain.resources.ngrams.scratch import counting_space
 from skipchain.resources.ngrams.store import (
     CountCallback,
@@ -47,8 +51,23 @@ class CountTask:
     memory: str = MEMORY
     scratch: str | None = None
 
-    def count(self, source: TextSource, parts: int) -> Iterator[Files | CountSizes]:
-        """The counts of a text in so many parts, and at last what they amount to."""
+    def borders(self, source: TextSource, parts: int) -> list[str]:
+        """The words with which parts of about the same size begin, the first apart.
+
+        They are those that cut the first block of a text.
+        """
+        corpus = next(source.corpora())
+        times = np.bincount(corpus.words.codes, minlength=len(corpus.words.values)).tolist()
+        counts = dict(zip(corpus.words.values, times, strict=True))
+        if self.orders is not None:
+            counts[START] = counts.get(START, 0) + len(corpus)
+        words = sorted(counts)
+        sums = np.cumsum([counts[word] for word in words])
+        places = np.searchsorted(sums, sums[-1] * np.arange(1, parts) / parts)
+        return sorted({words[place] for place in places.tolist()})
+
+    def count(self, source: TextSource, borders: Sequence[str]) -> Iterator[Files | dict[int, int]]:
+        """The counts of a text in parts, and at last how many n-grams of each order it has."""
         with counting_space(self.memory, self.scratch, threads=1) as counter:
             if self.orders is None:
                 Bigrams.count_into(counter, source.corpora())
@@ -56,11 +75,11 @@ class CountTask:
                 counter.orders = self.orders
                 for corpus in source.corpora():
                     counter.add(corpus)
-            yield from counter.split(parts)
-            yield CountSizes(counter.total, import_duckdb().__version__)
+            yield from counter.split(borders)
+            yield counter.total
 
     def sum(self, parts: Iterable[Files]) -> Files:
-        """The sums of the counts of one part, from all texts."""
+        """The sums of the counts of one part, from all texts, in order."""
         with counting_space(self.memory, self.scratch, threads=1) as counter:
             for files in parts:
                 take_over(counter, files)
@@ -71,14 +90,6 @@ class CountTask:
         target = counter.folder / "sums.parquet"
         counter.merge(kind, target, 1 if kept else self.min_count)
         return target.read_bytes()
-
-
-@dataclass(frozen=True, slots=True)
-class CountSizes:
-    """How many n-grams of each order a part of the text has, and by which DuckDB it was counted."""
-
-    total: dict[int, int]
-    version: str
 
 
 def take_over(counter: NgramCounter, files: Files) -> None:
@@ -171,31 +182,34 @@ def _count(
     ray, workers = cluster.ray, cluster.workers
     names: dict[str | Path, str] = {os.path.abspath(file): str(file) for file in files}
 
-    def count(source: TextSource) -> Iterator[Files | CountSizes]:
-        return task.count(source, workers)
-
-    def add_up(parts: list[Any]) -> Files:
-        return task.sum(map(ray.get, parts))
-
-    total: dict[int, int] = {}
-    versions: set[str] = set()
-    counted: dict[int, list[Any]] = {}
     shares = in_parts([replace(how, path=os.path.abspath(file)) for file in files], workers)
-    sizes: CountSizes
-    for number, refs, sizes in _in_turn(cluster, count, shares, workers + 1):
+    total: dict[int, int] = {}
+    if not shares:
+        return total
+
+    def begin(source: TextSource) -> list[str]:
+        return task.borders(source, workers)
+
+    ((_, _, borders),) = _in_turn(cluster, begin, shares[:1], 1)
+
+    def count(source: TextSource) -> Iterator[Files | dict[int, int]]:
+        return task.count(source, borders)
+
+    def add_up(parts: list[Any]) -> Iterator[Files | bool]:
+        yield task.sum(map(ray.get, parts))
+        yield True
+
+    counted: dict[int, list[Any]] = {}
+    for number, refs, sizes in _in_turn(cluster, count, shares, len(borders) + 2):
         counted[number] = refs[:-1]
-        for order, size in sizes.total.items():
+        for order, size in sizes.items():
             total[order] = total.get(order, 0) + size
-        versions.add(sizes.version)
-        if len(versions) > 1:
-            raise ClusterError(
-                f"the workers have different versions of DuckDB, {' and '.join(sorted(versions))}; "
-                "install the same on all machines"
-            )
-        watch(names[shares[number].path], sizes.total.get(1, 0))
-    parts = [[counted[number][part] for number in sorted(counted)] for part in range(workers)]
-    for _, _, sums in _in_turn(cluster, add_up, parts, 1):
-        take_over(counter, sums)
+        watch(names[shares[number].path], sizes.get(1, 0))
+    columns = zip(*(counted[number] for number in sorted(counted)), strict=True)
+    sums = {number: refs[0] for number, refs, _ in _in_turn(cluster, add_up, [*columns], 2)}
+    for number in sorted(sums):
+        take_over(counter, _get(ray, sums[number]))
+    counter.summed = True
     return total
 
 

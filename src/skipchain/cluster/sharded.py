@@ -14,6 +14,7 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import ChainProblem
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer
+from skipchain.checks import nearest
 from skipchain.cluster.claims import Numbering
 from skipchain.cluster.connection import ClusterError
 from skipchain.cluster.features import FAMILIES, vocabulary_of
@@ -40,7 +41,7 @@ class ShardedData:
     """
 
     def __init__(self, team: Team, given: Files | Corpus) -> None:
-        self._team = team
+        self.team = team
         self._given = given
         self._sources: list[Any] = []
         self._facts: list[ShardFacts] = []
@@ -87,13 +88,18 @@ class ShardedData:
 
     def _read(self) -> None:
         """Deal the data to the workers, and let them read."""
-        self._facts = self._team.repeat(self._loaded, lambda: None)
+        self._facts = self.team.repeat(self._loaded, lambda: None)
         for own in dict.fromkeys(text for facts in self._facts for text in facts.warnings):
             warnings.warn(own, SkipchainWarning, stacklevel=2)
         check_shards(self._facts)
+        for name in self._given.left_out if isinstance(self._given, Files) else ():
+            if name not in self.columns:
+                raise CorpusError(
+                    f"--without {name}: the data have no such column; {nearest(name, self.columns)}"
+                )
 
     def _loaded(self) -> list[ShardFacts]:
-        team = self._team
+        team = self.team
         if not self._sources:
             if isinstance(self._given, Files):
                 sizes = team.answers([team.members[0].sizes.remote(self._given)])[0]
@@ -111,7 +117,7 @@ class ShardedData:
     def agree(self, agreed: AgreedTerms) -> None:
         """Let all workers take the same templates and schemes; the labels of all are known then."""
         self._agreed = agreed
-        names = self._team.repeat(self._names, self._reload)
+        names = self.team.repeat(self._names, self._reload)
         self.labels = tuple(sorted({name for own in names for name in own}))
         if not self.labels:
             raise CorpusError("no token has a label to learn from")
@@ -119,23 +125,23 @@ class ShardedData:
     def encode(self) -> Vocabulary:
         """Let all workers encode their data; the vocabulary of all features."""
         assert self._agreed is not None
-        self._team.repeat(self._adopted, self._reload)
-        named = self._team.repeat(lambda: self._team.answers(self._team.ask("named")), self._reload)
+        self.team.repeat(self._adopted, self._reload)
+        named = self.team.repeat(lambda: self.team.answers(self.team.ask("named")), self._reload)
         assert self._numbering is not None
         return vocabulary_of(self._agreed.templates, self._numbering, named)
 
     def check_allowed(self, allowed: Constraints) -> None:
         """Refuse labels that training must not look at."""
-        team, asked = self._team, ("check_allowed", allowed, self.labels)
+        team, asked = self.team, ("check_allowed", allowed, self.labels)
         team.repeat(lambda: team.answers(team.ask(*asked)), self._prepare)
 
     def _names(self) -> list[tuple[str, ...]]:
-        return self._team.answers(self._team.ask("agree", self._agreed))
+        return self.team.answers(self.team.ask("agree", self._agreed))
 
     def _adopted(self) -> None:
         """Exchange counts of features, range by range, and number those that are kept."""
         assert self._agreed is not None
-        team, templates = self._team, self._agreed.templates.templates
+        team, templates = self.team, self._agreed.templates.templates
         offers = team.ask("claim", len(team), parts=len(team))
         sizes, answers = team.exchange(offers, "settle")
         families = np.array([FAMILIES.index(own.family) for own in templates])
@@ -177,7 +183,7 @@ class ShardedData:
     def _show(self) -> None:
         """Exchange which labels features are seen with, and number these pairs."""
         assert self._numbering is not None
-        team = self._team
+        team = self.team
         for family in self._families:
             width = widths_of(len(self.labels))[family]
             how = (family, len(self.labels), len(team))
@@ -214,7 +220,7 @@ class ShardedData:
         """What is known here of vectors; all workers take the same form of them."""
         assert self._numbering is not None
         if observed and not self._observed:
-            self._team.repeat(self._show, self._prepare)
+            self.team.repeat(self._show, self._prepare)
             self._observed = True
         widths = widths_of(problem.n_labels)
         counts = [self._numbering.size(k) for k in range(len(FAMILIES))]
@@ -229,19 +235,19 @@ class ShardedData:
         data = Dataset(problem.data.rows, problem.data.offsets)
         bare = replace(problem, data=data, shards=None, initial_weights=None)
         self._begun = bare, layout
-        self._team.repeat(self._begin, self._prepare)
+        self.team.repeat(self._begin, self._prepare)
         return packer(*counts, layout, support)
 
     def _begin(self) -> None:
         assert self._begun is not None
-        self._team.answers(self._team.ask("begin", *self._begun))
+        self.team.answers(self.team.ask("begin", *self._begun))
 
     # Learning ----------------------------------------------------------------------------------
 
     def objective(self, problem: ChainProblem, *, observed: bool, single_precision: bool) -> Any:
         """The penalised loss of all shards."""
         scorer = self._layout(problem, observed=observed, single=single_precision)
-        return DistributedObjective(self._team, scorer, problem.l2, self._prepare)
+        return DistributedObjective(self.team, scorer, problem.l2, self._prepare)
 
     def stochastic(self, problem: ChainProblem, **settings: Any) -> Any:
         """A learner by steps down the likelihood, mixed after each pass."""
@@ -269,7 +275,7 @@ class ShardedData:
         initial = problem.initial_weights
         start = np.zeros(scorer.size) if initial is None else scorer.pack(initial)
         how = {**settings, "sequences": problem.n_sequences}
-        return kind(self._team, scorer, start, how, self._prepare)
+        return kind(self.team, scorer, start, how, self._prepare)
 
 
 def common_scheme(facts: Sequence[ShardFacts]) -> str | None:

@@ -35,7 +35,8 @@ class Files:
 
     A path is the same file on every machine; a URI (``s3://…``, ``gs://…``, ``hdfs://…``) is what
     `fsspec <https://filesystem-spec.readthedocs.io>`_ knows. ``options`` are those of
-    `skipchain.read`, such as ``columns`` and ``scheme``.
+    `skipchain.read`, such as ``columns`` and ``scheme``. Columns that are ``left_out`` of the
+    features must be there.
 
     >>> Files.of(["s3://news/a.conll"], columns=["word", "label"]).paths
     ('s3://news/a.conll',)
@@ -43,6 +44,7 @@ class Files:
 
     paths: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, paths: str | Path | Sequence[str | Path], **options: Any) -> Files:

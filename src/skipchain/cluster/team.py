@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from skipchain.cluster.connection import Cluster, ClusterError
@@ -12,6 +13,7 @@ from skipchain.errors import SkipchainError
 Result = TypeVar("Result")
 
 FAN_IN = 8  # results that one process adds up
+MORE_MEMORY = "use more workers (--workers), or larger machines"
 MAX_LOSSES = 3  # times that workers are lost in one step before it is given up
 
 
@@ -37,8 +39,9 @@ class Team:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for member in self.members:
-            self._ray.kill(member)
+        with suppress(self._ray.exceptions.RayError, ConnectionError):  # it may be gone
+            for member in self.members:
+                self._ray.kill(member)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -72,6 +75,8 @@ class Team:
             cause = getattr(error, "cause", None)
             if isinstance(cause, SkipchainError):
                 raise cause from None
+            if isinstance(cause, MemoryError):
+                raise ClusterError(f"a worker ran out of memory; {MORE_MEMORY}") from None
             if isinstance(cause, errors.RayError):  # what it was to be given was lost
                 self._reason = _first_line(cause)
                 raise Lost from None
@@ -79,6 +84,8 @@ class Team:
         except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError) as error:
             self._reason = _first_line(error)
             raise Lost from None
+        except (errors.RayError, ConnectionError) as error:
+            raise ClusterError(f"the cluster has gone away: {_first_line(error)}") from None
         return found
 
     def exchange(self, offers: Sequence[Any], method: str) -> tuple[list[Any], list[list[Any]]]:
@@ -120,7 +127,7 @@ class Team:
                 if losses > MAX_LOSSES:
                     raise ClusterError(
                         f"workers were lost {losses} times in one step ({self._reason}); have they "
-                        "too little memory? use more workers (--workers), or larger machines"
+                        f"too little memory? {MORE_MEMORY}"
                     ) from None
 
     def _start(self, number: int) -> Any:
@@ -133,6 +140,7 @@ class Team:
                 self._ray.get(member.process.remote())
             except self._ray.exceptions.RayActorError as error:
                 self._reason = _first_line(error)
+                self._cluster.check_room()
                 self.members[number] = self._start(number)
                 self.replaced += 1
 

@@ -155,7 +155,7 @@ class ClusterTraining:
             shards.tokens,
             shards.sequences,
             held_out,
-            {**learnt.facts, "workers": len(shards._team), "replaced": shards._team.replaced},
+            {**learnt.facts, "workers": len(shards.team), "replaced": shards.team.replaced},
         )
 
     def _agreement(self) -> AgreedTerms:
@@ -196,7 +196,7 @@ class ClusterTraining:
         task, shards = self._task, self._shards
         own = task.monitor(problem.data, problem.n_labels, held_out, untrained.with_weights)
         if own.keeping is not None:
-            identity = {**own.keeping.identity, "workers": str(len(shards._team))}
+            identity = {**own.keeping.identity, "workers": str(len(shards.team))}
             own = replace(own, keeping=replace(own.keeping, identity=identity))
         progress = task.progress
         if progress is None:

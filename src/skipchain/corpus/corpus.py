@@ -561,8 +561,13 @@ def _in_scheme(
 def _check_strings(name: str, number: int, values: Sequence[Any]) -> None:
     for value in values:
         if not isinstance(value, str):
-            sets = "; sets of labels go to fit, as its second argument" if name == LABEL else ""
-            raise CorpusError(f"{name}: sentence {number} has {value!r}, which is no string{sets}")
+            advice = "; sets of labels go to fit, as its second argument" if name == LABEL else ""
+            if name == WORD and isinstance(value, (list, tuple)):
+                advice = (
+                    "; words and labels come apart: Corpus.of([['Ada', 'ran']], [['B-PER', 'O']])"
+                )
+            fault = f"{name}: sentence {number} has {value!r}, which is no string"
+            raise CorpusError(fault + advice)
 
 
 def plural(count: int, noun: str) -> str:

@@ -5,7 +5,7 @@ and again on a word of thirty letters would never end. RE2 does not go back. Wha
 (look-ahead, references to groups) is refused. What it reads otherwise than Python does (``\w`` is
 ASCII there, ``{,3}`` no repetition) is rewritten, so that an expression has the meaning that
 Python gives it; ``\b`` has no equal and is refused. One difference is left: ``$`` is the end of a
-string, even if that is a line end.
+string, even if that is a line end. Expressions without any choice are left to Python's engine.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ MAX_MEMORY = 1 << 20  # bytes of a compiled expression
 _PART = re.compile(r"\\.|\{,\d+\}|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _NEGATED_ESCAPE = re.compile(r"\\\\|(\\[WDS])")
 _CLASSES = {"d": r"\p{Nd}", "w": r"\p{L}\p{N}_", "s": r"\s\x0b\x1c-\x1f\x{85}\p{Z}"}
+_FIXED = re.compile(
+    r"\^?(?:[A-Za-z0-9_,;:!@%&'\"/=<>~-]|\[(?:[A-Za-z0-9]-[A-Za-z0-9]|[A-Za-z0-9])+\])+"
+)
+"""Expressions of signs and lists of signs one after the other, on which no engine goes back."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BOUNDARY = "word boundaries (\\b, \\B) are not supported; write (^|\\W) or (\\W|$) instead"
 
@@ -50,9 +54,11 @@ def compile_regex(pattern: str) -> Search:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)  # sets that another version reads anew
-            re.compile(pattern)
+            plain = re.compile(pattern)
     except (re.error, FutureWarning, OverflowError, RecursionError) as error:
         raise TemplateError(f"{shown} is no regular expression: {error}") from None
+    if _FIXED.fullmatch(pattern):
+        return _searched(plain)
     import re2
 
     options = re2.Options()
@@ -70,6 +76,17 @@ def compile_regex(pattern: str) -> Search:
         except UnicodeEncodeError:  # half a surrogate pair: a sign like any other
             hit = search(_SURROGATES.sub("\ufffd", text))
             return text[slice(*hit.span())] if hit else None
+        return hit[0] if hit else None
+
+    return found
+
+
+def _searched(plain: re.Pattern[str]) -> Search:
+    """The search of Python's own engine, which is many times as fast on a word."""
+    search = plain.search
+
+    def found(text: str) -> str | None:
+        hit = search(text)
         return hit[0] if hit else None
 
     return found

@@ -33,6 +33,7 @@ Notes = Mapping[int, Sequence[str]]  # raw lines by the token they stand before
 DOCSTART = "-DOCSTART-"
 COMMENT = "# "
 IGNORED = "_"  # the name of a column that is not read
+GAPS = {"\t": "tab", " ": "space", ",": "comma", ";": "semicolon"}
 MAX_COLUMNS = 10_000  # a line of prose read as columns may have a million
 DOCUMENT = re.compile(r"# (?:newdoc(?: id = (.*))?|doc (\S+))")
 
@@ -280,7 +281,7 @@ def split(line: str, separator: str) -> list[str]:
 def describe_ragged(count: int, width: int, wanted: str, separator: str) -> str:
     """The error text for a line that has more or fewer cells than the others."""
     cells = f"{count} column" if count == 1 else f"{count} columns"
-    gap = "tab" if separator == "\t" else "space"
+    gap = GAPS[separator]
     advice = f"is a {gap} missing?" if count < width else f"is there a {gap} too many?"
     return f"{cells}, but {wanted}; {advice}"
 
@@ -459,8 +460,9 @@ def find_layout_fault(corpus: Corpus) -> str | None:
         first = recognise(columns, corpus.sentences).names[0]
     except CorpusError:
         return "the words, which are all numbers, would not be taken for words"
-    if next(iter(corpus.columns)) == WORD and first == INDEX:
-        return "the words, which count up, would be taken for numbers of tokens"
+    if next(iter(corpus.columns)) == WORD and first != WORD:
+        what = "count up" if first == INDEX else "look like labels"
+        return f"the words, which {what}, would be taken for something else"
     return None
 
 

@@ -17,6 +17,7 @@ SAMPLE = 50_000  # characters
 ROWS = 500
 SPANS = re.compile(r"(?:O|[BIESLU]-\S+)")
 SENTENCE_END = re.compile(r".*\w[.?!,;:]")
+TAGGED = re.compile(r"<([^\W\d][\w.:-]*)>[^<\n]*</\1>")  # in a line
 ADVICE = "say which with format= (on the command line, --from or --to)"
 
 
@@ -31,15 +32,17 @@ def detect_format(text: str, path: str | Path) -> str | None:
     sample = text[:SAMPLE]
     if sample.lstrip().startswith('{"'):
         return "jsonl"
-    if re.match(r"\s*\[\s*\{\s*\"", sample):
+    if re.match(r"\s*\[\s*[\[{]\s*\"", sample):
         wanted = 'one object a line is wanted, with "text" and "spans", or "tokens" and "labels"'
-        raise ReadError(f"this is a list of JSON objects; {wanted}", path=path, line=1)
+        raise ReadError(f"this is one list in JSON; {wanted}", path=path, line=1)
     if re.search(r"<START(?::[^\s>]{1,200})?> ", sample) and "<END>" in sample:
         return "opennlp"
     lines = token_lines(sample, whole=len(text) <= SAMPLE)
     if is_table(lines):
         return "csv"
     cells = rows(lines)
+    if cells and TAGGED.search(sample) and not all(SPANS.fullmatch(row[-1]) for row in cells):
+        return "inline"
     if cells and (table := column_format(cells, path)):
         return table
     return "inline" if re.search(r"<([^\W\d][\w.:-]*)>[^<]*</\1>", sample) else None

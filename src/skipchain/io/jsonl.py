@@ -34,6 +34,7 @@ DOCUMENT, LINKS = "document", "links"
 ADDED = ("starts", "ends", "marginals", "nbest")  # what ``skipchain tag`` adds to sentences
 USUAL = {SPANS: ("entities", "label", "labels"), LABELS: LABEL_NAMES}
 """What spans and labels are called by other tools, those first that say more."""
+ANSWER, REJECTED = "answer", ("reject", "ignore")
 SHOWN_KEYS = 5  # that are not read
 Record = dict[str, Any]
 
@@ -64,15 +65,16 @@ def parse_jsonl(
     texts = check_text(text, path).split("\n")
     lines = enumerate(counted(texts, len(texts)), 1)
     records = [(k, read_record(line, path, k)) for k, line in lines if line.strip(" \t\r")]
-    records = with_usual_key(records, path)
+    records = with_usual_key(without_rejected(records, path), path)
     if is_running(records[0][1]):
         corpus = parse_texts(records, scheme, path)
-        tell_unread(records, {TEXT, SPANS, DOCUMENT}, path, labelled=corpus.labelled)
+        known = {TEXT, SPANS, DOCUMENT, ANSWER}
+        tell_unread(records, known, path, labelled=corpus.labelled)
         return corpus
     collector = RecordCollector()
     for number, record in counted(records, len(records)):
         collector.add(record, path, number)
-    known = {TOKENS, LABELS, LINKS, DOCUMENT, *ADDED, *collector.columns}
+    known = {TOKENS, LABELS, LINKS, DOCUMENT, ANSWER, *ADDED, *collector.columns}
     labelled = LABEL in collector.columns
     tell_unread(records, known | ({SPANS} if labelled else set()), path, labelled=labelled)
     return resolve_scheme(collector.corpus(path), scheme, path, repair=repair)
@@ -119,8 +121,28 @@ def read_record(line: str, path: object, number: int) -> Record:
         kind = type(record).__name__
         raise ReadError(f"wanted a JSON object, got a {kind}", path=path, line=number)
     if TOKENS not in record and TEXT not in record:
-        raise ReadError('the object has neither "tokens" nor "text"', path=path, line=number)
+        keys = ", ".join(f'"{shortened(key, 40)}"' for key in list(record)[:SHOWN_KEYS]) or "no key"
+        fault = f'the object has neither "tokens" nor "text"; it has {keys}'
+        raise ReadError(fault, path=path, line=number)
     return record
+
+
+def without_rejected(records: list[tuple[int, Record]], path: object) -> list[tuple[int, Record]]:
+    """The records without those whose labels an annotator has rejected, which is told.
+
+    Labelling tools keep them, as ``"answer": "reject"`` or ``"ignore"``.
+    """
+    kept = [(number, own) for number, own in records if own.get(ANSWER) not in REJECTED]
+    count = len(records) - len(kept)
+    if not count:
+        return records
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    file = "JSON lines" if path is None else path
+    told = f'{file}: {lines} with "{ANSWER}": "reject" or "ignore" left out'
+    if not kept:
+        raise ReadError("every line has been rejected, so nothing is left to read", path=path)
+    warnings.warn(told, SkipchainWarning, stacklevel=3)
+    return kept
 
 
 def with_usual_key(records: list[tuple[int, Record]], path: object) -> list[tuple[int, Record]]:

@@ -21,9 +21,9 @@ def best_paths(node, edge, leads, start, end, offsets, path):
     long chains; the largest δ_{t−1} is taken off at each step.
 
     Most states are too far behind the best one, a, to be the i of any j: where
-    δ(a) − δ(i) > leads(a, i) ≥ max_j edge(i, j) − edge(a, j) [S, S], i is passed over. The δ and the
-    states that are left are kept, so that the i of those j alone is found anew that are on the best
-    path. Four states at a time are compared; to make up the number, a comes again.
+    δ(a) − δ(i) > leads(a, i) ≥ max_j edge(i, j) − edge(a, j) [S, S], i is passed over. The δ and
+    the states that are left are kept, so that the i of those j alone is found anew that are on the
+    best path. Four states at a time are compared; to make up the number, a comes again.
     """
     states, longest = node.shape[1], 1
     for c in range(offsets.shape[0] - 1):

@@ -76,6 +76,43 @@ def transpose(indptr, indices, values, first, last, starts, out_indices, out_val
 
 
 @kernel
+def scatter(indptr, indices, values, residuals, low, high, starts, labels, out, bundle_out):
+    """Add the residuals [n, L] of n rows to the sums of their entries from ``low`` to ``high``.
+
+    Entry f below F has the sums ``out[starts[f] : starts[f + 1]]``, one for each of its ``labels``;
+    entry F + b has row b of ``bundle_out`` [B, L].
+    """
+    split, width = starts.shape[0] - 1, bundle_out.shape[1]
+    weighted = values.shape[0] > 0
+    for r in range(indptr.shape[0] - 1):
+        for k in range(indptr[r], indptr[r + 1]):
+            c = indices[k]
+            if c < low or c >= high:
+                continue
+            v = values[k] if weighted else 1.0
+            if c < split:
+                for s in range(starts[c], starts[c + 1]):
+                    out[s] += v * residuals[r, labels[s]]
+            else:
+                for j in range(width):
+                    bundle_out[c - split, j] += v * residuals[r, j]
+
+
+@kernel
+def add_bundles(indptr, indices, values, bundle_sums, first, last, starts, labels, out):
+    """Add to the sums of features ``first … last − 1`` those of the bundles that have them.
+
+    ``starts``, ``labels`` and ``out`` are as for `scatter`.
+    """
+    weighted = values.shape[0] > 0
+    for f in range(first, last):
+        for k in range(indptr[f], indptr[f + 1]):
+            v = values[k] if weighted else 1.0
+            for s in range(starts[f], starts[f + 1]):
+                out[s] += v * bundle_sums[indices[k], labels[s]]
+
+
+@kernel
 def expand_bundles(indptr, indices, values, split, bundle_indptr, bundle_indices, bundle_values):
     """The index in which every entry split + u is replaced by the entries of bundle u.
 

@@ -256,48 +256,46 @@ def _find_joined(
 
     ``wanted``, ``places`` and ``peeked`` are room for keys, their slots, and what stands there.
     """
-    begin, mask = join[1], join[2]
-    for at in range(size):
-        wanted[at] = 0
-        places[at] = 0
-        peeked[at] = 0
-    first = join[0]
-    row, offset, stride = atoms[first, 0], atoms[first, 1], strides[first]
-    row2, offset2, stride2 = atoms[first + 1, 0], atoms[first + 1, 1], strides[first + 1]
-    for at in range(reach, size - reach):
-        code, code2 = np.int64(seen[row, at + offset]), np.int64(seen[row2, at + offset2])
+    begin, mask, first = join[1], join[2], join[0]
+    inner = size - 2 * reach  # places, the neighbours of which are all there
+    row_of, news = joined[reach:], strange[reach:]
+    stride, stride2 = strides[first], strides[first + 1]
+    ones = seen[atoms[first, 0], reach + atoms[first, 1] :]
+    others = seen[atoms[first + 1, 0], reach + atoms[first + 1, 1] :]
+    for at in range(inner):
+        code, code2 = np.int64(ones[at]), np.int64(others[at])
         wanted[at] = code * stride + code2 * stride2
         places[at] = code | code2  # below zero where one of the numbers is
         peeked[at] = (code == ABSENT) | (code2 == ABSENT)
     for a in range(first + 2, stop):
-        row, offset, stride = atoms[a, 0], atoms[a, 1], strides[a]
-        for at in range(reach, size - reach):
-            code = np.int64(seen[row, at + offset])
+        stride, ones = strides[a], seen[atoms[a, 0], reach + atoms[a, 1] :]
+        for at in range(inner):
+            code = np.int64(ones[at])
             wanted[at] += code * stride
             places[at] |= code
             peeked[at] |= code == ABSENT
     if mask == DIRECT:
-        for at in range(size):
+        for at in range(inner):
             below = places[at] < 0
             row = found[begin + (0 if below else wanted[at])]
-            joined[at] = 0 if below else row
-        for at in range(size):
-            strange[at] += (joined[at] == 0) & (peeked[at] == 0)
+            row_of[at] = 0 if below else row
+        for at in range(inner):
+            news[at] += (row_of[at] == 0) & (peeked[at] == 0)
         return
-    for at in range(size):
+    for at in range(inner):
         below = places[at] < 0
-        strange[at] += below & (peeked[at] == 0)
+        news[at] += below & (peeked[at] == 0)
         wanted[at] = -2 if below else wanted[at]
         places[at] = begin + (spread(wanted[at]) & mask)
-    for at in range(size):
+    for at in range(inner):
         peeked[at] = keys[places[at]]
-    for at in range(size):
+    for at in range(inner):
         if peeked[at] >= 0 and peeked[at] != wanted[at] and wanted[at] >= 0:
             places[at] = slot_of(keys, begin, mask, wanted[at])
             peeked[at] = keys[places[at]]
-    for at in range(size):
-        joined[at] = found[places[at]] if peeked[at] == wanted[at] else 0
-        strange[at] += (wanted[at] >= 0) & (peeked[at] < 0)
+    for at in range(inner):
+        row_of[at] = found[places[at]] if peeked[at] == wanted[at] else 0
+        news[at] += (wanted[at] >= 0) & (peeked[at] < 0)
 
 
 @kernel

@@ -27,7 +27,7 @@ from skipchain.errors import SkipchainError
 from skipchain.memory import keep_large_apart, release_libraries
 
 RESIDENT = 24 << 20  # bytes of mapped pages
-TABLES = 64 << 20  # bytes of those of tables
+TABLES = 128 << 20  # bytes of those of tables, or half of the tables where that is more
 EVERY = 0.002  # seconds between two looks at how many there are
 SMALL = 1 << 16  # bytes of an array that is not worth a file
 CHUNK = 1 << 22  # bytes that are written at once
@@ -39,8 +39,8 @@ class Scratch(Room):
     """Makes arrays in files of a folder, for the length of a ``with`` block.
 
     Arrays stay as they are when the block ends; their files are gone when the arrays are. Not more
-    than about ``resident`` bytes of them are in memory at once, and ``tables`` bytes of tables,
-    where the system can tell (Linux).
+    than about ``resident`` bytes of them are in memory at once, and of tables ``tables`` bytes (or
+    half of them, where that is more), where the system can tell (Linux).
 
     >>> from tempfile import gettempdir
     >>> with Scratch(gettempdir()) as scratch:
@@ -66,7 +66,7 @@ class Scratch(Room):
         self._tables: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._pages = _FilePages()
         self._others = self._kept = 0  # bytes of libraries; of tables, when last looked at
-        self._settling = threading.Lock()
+        self._settling, self._listing = threading.Lock(), threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -144,17 +144,20 @@ class Scratch(Room):
 
     def has(self, array: NDArray[Any]) -> bool:
         """Whether an array lies in one of the files, or is too small for one."""
-        return array.nbytes <= self._small or _map_of(array) in list(self._maps)
+        return array.nbytes <= self._small or _map_of(array) in self._listed(self._maps)
 
     def table(self, shape: Shape, dtype: Any) -> NDArray[Any]:
         """An array of zeros of which more stays in memory."""
         made = self.zeros(shape, dtype)
-        self._tables.update(mapped for mapped in self._maps if mapped is _map_of(made))
+        mapped = _map_of(made)
+        if isinstance(mapped, mmap.mmap):
+            with self._listing:
+                self._tables.add(mapped)
         return made
 
     def drop(self, *, tables: bool = True) -> None:
         """Hand the resident pages of arrays back; what was written stays written."""
-        for mapped in list(self._maps):
+        for mapped in self._listed(self._maps):
             if tables or mapped not in self._tables:
                 with suppress(ValueError, OSError):  # closed meanwhile
                     mapped.madvise(mmap.MADV_DONTNEED)
@@ -175,7 +178,8 @@ class Scratch(Room):
                 return
             self.drop(tables=False)
             self._kept = self._pages.size() - self._others
-            if self._kept > self._most_of_tables:
+            total = sum(map(len, self._listed(self._tables)))
+            if self._kept > max(self._most_of_tables, total // 2):
                 self.release()
         finally:
             self._settling.release()
@@ -183,8 +187,14 @@ class Scratch(Room):
     def _mapped(self, file: IO[bytes], size: int, dtype: Any) -> NDArray[Any]:
         mapped = mmap.mmap(file.fileno(), size)
         self.nbytes += size
-        self._maps.add(mapped)
+        with self._listing:
+            self._maps.add(mapped)
         return np.frombuffer(mapped, dtype)
+
+    def _listed(self, maps: weakref.WeakSet[mmap.mmap]) -> list[mmap.mmap]:
+        """The maps of a set to which another thread may add."""
+        with self._listing:
+            return list(maps)
 
     def _watch(self) -> None:
         """Settle for those who do not, such as a long walk in one kernel."""

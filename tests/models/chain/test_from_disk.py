@@ -10,9 +10,11 @@ import pytest
 
 import skipchain
 from skipchain import CRF, HMM, MEMM, Corpus, MaxEnt, Perceptron, SkipChainCRF
+from skipchain.chains.dataset import Dataset
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.blocks import fitting
+from skipchain.parallel import blocks
 from skipchain.recipes import recipe
 from skipchain.scratch.folder import Scratch
 
@@ -37,6 +39,8 @@ def tiny(monkeypatch):
     for module in ("skipchain.arrays", "skipchain.features.matrix"):
         monkeypatch.setattr(f"{module}.PART", 50)
     monkeypatch.setattr("skipchain.chains.online.PART_TOKENS", 40)
+    monkeypatch.setattr("skipchain.chains.likelihood.RUN_TOKENS", 200)
+    monkeypatch.setattr(Dataset, "blocks", lambda data: blocks(data.offsets, 60))
     monkeypatch.setattr("skipchain.chains.sums.TRANSPOSED_ENTRIES", 100)
     monkeypatch.setattr("skipchain.chains.sums.MOST_WALKS", 1000)
 

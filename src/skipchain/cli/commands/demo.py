@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,8 @@ def demo(
     """
     from skipchain import CRF
     from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.progress import training_display
+    from skipchain.cli.waiting import is_terminal
     from skipchain.datasets.harbour import harbour
     from skipchain.io.files import begins_as_model, check_own_target, make_folder
     from skipchain.metrics import evaluate, render
@@ -62,8 +65,9 @@ def demo(
         )
     )
     began = time.perf_counter()
-    with compile_notice():
-        crf = CRF("ner", threads=threads).fit(train)
+    crf = CRF("ner", threads=threads)
+    with compile_notice(), training_display(crf) if is_terminal() else nullcontext() as display:
+        crf.fit(train, progress=display)
     console.print(
         f"   {crf.model_.features.n_features:,} features, {crf.result_.iterations} epochs, "
         f"{time.perf_counter() - began:.1f} s, compiling included\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,9 @@ from skipchain.cli.waiting import waiting
 from skipchain.errors import SkipchainError
 from skipchain.watching import watched
 
+if TYPE_CHECKING:
+    from skipchain.corpus import Corpus
+
 
 def explain(
     token: Annotated[
@@ -32,8 +35,8 @@ def explain(
         typer.Option(
             metavar="TOKEN",
             help="Which token: its number, or a word that is there once. Numbers begin at 0 and go "
-            "through the whole input, or with --sentence through that sentence. Write =1984 for a "
-            "word that is a number.",
+            "through the whole input, or with --sentence through that sentence. A number "
+            "beyond the last token is a word; for another word that is a number write =1984.",
         ),
     ],
     model: OneModel = None,
@@ -101,7 +104,9 @@ def explain(
     pair = None if labels is None else [label.strip() for label in labels.split(",")]
     told = waiting("explaining", plain=False)
     with compile_notice(), told as activity, watched(activity.progress):
-        explanation = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
+        explanation = tagger.explain(
+            corpus, _token(token, corpus, sentence), labels=pair, sentence=sentence
+        )
     if json:
         answer = explanation.as_dict()
         for part in answer.get("parents", [answer]):
@@ -112,10 +117,14 @@ def explain(
         explanation.sheet(top).print(Terminal())
 
 
-def _token(text: str) -> int | str:
+def _token(text: str, corpus: Corpus, sentence: int | None) -> int | str:
+    """The number of a token, or a word; also a number beyond the last token that is a word."""
     if text.startswith("=") and len(text) > 1:
         return text[1:]
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         return text
+    inside = sentence is not None and 0 <= sentence < len(corpus)
+    looked_at = corpus[sentence : sentence + 1] if inside and sentence is not None else corpus
+    return text if number >= looked_at.n_tokens and text in looked_at.words.tolist() else number

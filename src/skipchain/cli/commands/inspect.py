@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
 from skipchain.cli.options import OUTPUT, Json, OneModel, Overwrite, option, print_json, say
+from skipchain.corpus.schemes.labels import split
+from skipchain.errors import SkipchainError
 from skipchain.report.grid import split_to_width
 
 if TYPE_CHECKING:
@@ -24,7 +27,10 @@ def inspect(
     model: OneModel = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show per label.")] = 10,
     label: Annotated[
-        list[str] | None, typer.Option(help="Show only this label (may be given several times).")
+        list[str] | None,
+        typer.Option(
+            help="Show only this label, or the labels of this type (may be given several times)."
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -43,25 +49,33 @@ def inspect(
     """
     from skipchain import pretrained as boxed
     from skipchain.cli.plots import write_pictures
-    from skipchain.errors import SkipchainError
     from skipchain.tagger import load
 
     path = boxed.path() if model is None else Path(model)
     loaded = load(path).model
-    for name in label or []:
-        if name not in loaded.labels:
-            raise SkipchainError(
-                f"the model has no label {name!r}; it has {', '.join(loaded.labels)}"
-            )
+    chosen = [own for name in label or [] for own in _labels_named(name, loaded.labels)]
     if plot is not None:
         drawn = write_pictures(loaded.pictures(), plot, path.stem, overwrite=overwrite)
         for file, caption in drawn:
             say(f"wrote {plot / file}: {caption}")
-    summary = loaded.summarise(top=top, labels=label)
+    summary = loaded.summarise(top=top, labels=chosen or None)
     if json:
         print_json(summary)
     else:
-        _print(summary, label or list(loaded.labels))
+        _print(summary, chosen or list(loaded.labels))
+
+
+def _labels_named(name: str, labels: Sequence[str]) -> list[str]:
+    """The label of that name, or all labels of the type.
+
+    >>> _labels_named("PER", ["B-LOC", "B-PER", "I-PER", "O"])
+    ['B-PER', 'I-PER']
+    """
+    found = [label for label in labels if label == name]
+    found = found or [label for label in labels if split(label) == (label[:1], name)]
+    if not found:
+        raise SkipchainError(f"the model has no label {name!r}; it has {', '.join(labels)}")
+    return found
 
 
 def _print(summary: dict[str, Any], labels: list[str]) -> None:

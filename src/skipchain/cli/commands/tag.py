@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from skipchain.cli.waiting import Activity
     from skipchain.corpus import Corpus
     from skipchain.io.columns.reading import Reading
-    from skipchain.tagged_file import FileProgress
+    from skipchain.tagged_file import FileProgress, Watcher
     from skipchain.tagger import Tagger
 
 FORMATS = ("conll", "tsv", "csv", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
@@ -127,51 +126,49 @@ def tag(
     several = targets.is_folder_target(output, given, to)
     wanted = None if several and to is None else _output_format(to, output)
     how = options.decoding(decoder, beam)
-    _check_extras(wanted, nbest, marginals)
     _check_given(text, given, named=bool(files))
+    going: list[Target] = []
     if several:
         going = targets.check_targets(given, output, to, FORMATS, overwrite=overwrite)
-        for target in going:
-            _check_extras(target.format, nbest, marginals)
-    elif output != "-" and wanted != "brat":
+    elif output != STDIO and wanted != "brat":
         check_target(output, overwrite)
+    for format_asked in {wanted, *(target.format for target in going)}:
+        _check_extras(format_asked, nbest, marginals)
     blocks = text is None and not (force or scheme or repair is not None or separator)
     check_cluster(cluster, workers, blocks=blocks)
     tagger = _checked(options.load_tagger(model, threads, samples, moves), to_scheme, how)
 
-    def tag_one(source: str, output: str, wanted: str, activity: Activity | None = None) -> None:
+    def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
         if tagger.model.encoding is None and wanted in SPAN_FORMATS:
             raise _no_spans(tagger, wanted)
-        following = nullcontext() if activity is None else watched(activity.progress)
         if blocks:
-            if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
-                options.say("reading from the terminal; end with Ctrl-D")
+            _tell_terminal(source, quiet=quiet)
             told: list[Reading] = []
-            with following:
-                reading = tagger.tag_file(
-                    source,
-                    output,
-                    to=wanted,
-                    **how,
-                    marginals=marginals,
-                    nbest=nbest,
-                    scheme=to_scheme,
-                    format=format,
-                    columns=options.column_names(columns),
-                    label=label,
-                    charset=charset,
-                    max_bytes=options.parse_size(max_bytes),
-                    overwrite=overwrite,
-                    told=None if quiet else partial(_tell, source, told),
-                    watch=None if activity is None else partial(_watch, activity),
-                    labeller=labeller,
-                )
+            reading = tagger.tag_file(
+                source,
+                output,
+                to=wanted,
+                **how,
+                marginals=marginals,
+                nbest=nbest,
+                scheme=to_scheme,
+                format=format,
+                columns=options.column_names(columns),
+                label=label,
+                charset=charset,
+                max_bytes=options.parse_size(max_bytes),
+                overwrite=overwrite,
+                told=None if quiet else partial(_tell, source, told),
+                watch=watch,
+                labeller=labeller,
+            )
             if told and told[0] != reading:
                 options.say(f"{options.shown(source)}: {reading.sizes}")
             return
         if text is not None:
             corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
         else:
+            _tell_terminal(source, quiet=quiet)
             corpus = options.read_corpora(
                 [source],
                 format=format,
@@ -188,12 +185,10 @@ def tag(
             )
         forced = _forced(corpus, tagger, source) if force else None
         question = Question(wanted, **how, marginals=marginals, nbest=nbest, scheme=to_scheme)
-        with following:
-            found = answered(tagger, corpus, question, forced)
+        found = answered(tagger, corpus, question, forced)
         write_tagged(found, output, wanted, overwrite=overwrite)
 
-    if (marginals or nbest) and not quiet:
-        _tell_probabilities(tagger)
+    _tell_probabilities(tagger, quiet=quiet or not (marginals or nbest))
     with (
         compile_notice(quiet=quiet),
         cluster_labeller(cluster, workers, threads, tagger, quiet=quiet) as labeller,
@@ -202,10 +197,18 @@ def tag(
             _tag_all(going, output, tag_one, quiet=quiet)
         elif wanted is not None:
             seen = output == STDIO and sys.stdout is not None and sys.stdout.isatty()
-            with waiting(
-                "tagging", quiet=quiet or seen
-            ) as activity:  # labels that appear say enough
-                tag_one(given[0] if given else STDIO, output, wanted, activity)
+            # labels that appear say enough
+            with waiting("tagging", quiet=quiet or seen) as activity, watched(activity.progress):
+                source = given[0] if given else STDIO
+                tag_one(source, output, wanted, partial(_watch, activity))
+
+
+def _tell_terminal(source: str, *, quiet: bool) -> None:
+    """Say that input is awaited, where somebody is to type it."""
+    from skipchain.io.files import STDIO
+
+    if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
+        options.say("reading from the terminal; end with Ctrl-D")
 
 
 def _checked(tagger: Tagger, to_scheme: str | None, how: Mapping[str, Any]) -> Tagger:
@@ -229,9 +232,9 @@ def _counted(progress: FileProgress) -> str:
     return f"{progress.tokens:,} tokens, {speed:,.0f} tokens/s"
 
 
-def _tell_probabilities(tagger: Tagger) -> None:
+def _tell_probabilities(tagger: Tagger, *, quiet: bool) -> None:
     """Say so where probabilities are none that were learnt as such."""
-    if not getattr(tagger.model, "probabilistic", True):
+    if not quiet and not getattr(tagger.model, "probabilistic", True):
         options.say(
             f"probabilities of a {tagger.model.kind} are its scores, normalised: good for ranking, "
             "but not fitted to say how likely labels are (a crf's are)"

@@ -72,6 +72,8 @@ def _parse(
             wanted = ", ".join(f"{p}-TYPE" for p in PREFIXES) if scheme is None else scheme.forms
             fault = f"label {label!r} does not belong to {shown}: wanted O or {wanted}"
             advice = "is the scheme right, and is this the column of labels?"
+            if scheme is not None and not any(split(other)[0] for other in labels):
+                advice = "no label has a prefix: where runs of one are spans, say --scheme bare"
             raise SchemeError(f"{fault}; {advice}", label)
         marks[row] = 0 if bare else prefixes[prefix]
         kinds[row] = numbers.setdefault(name, len(numbers))

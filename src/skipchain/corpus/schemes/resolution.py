@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from skipchain.corpus.schemes.labels import UNKNOWN, belongs, split
 from skipchain.corpus.schemes.layout import marks_of, read, write
 from skipchain.corpus.schemes.near_types import near_types
 from skipchain.corpus.schemes.scheme import TABLE, Scheme, check_scheme, is_no_scheme
-from skipchain.corpus.schemes.spelling import readable_labels
+from skipchain.corpus.schemes.spelling import in_our_spelling, readable_labels
 from skipchain.corpus.schemes.violations import describe_first, violations_of
 from skipchain.errors import BrokenSchemeError, SchemeError
 
@@ -86,6 +86,9 @@ def resolve(
         return Resolution(column, None, column, none)
     if UNKNOWN in column.values:
         return Resolution(column, *_partial(column, offsets, scheme))
+    if repair is not False and (ours := in_our_spelling(column)) is not None:
+        found = resolve(ours, offsets, scheme, repair, may_be_bare=may_be_bare)
+        return replace(found, remark=found.remark or _spelling_told(column, ours))
     cased = column if repair is False else _in_known_case(column, repair)
     found = _in_shown_scheme(cased, offsets, scheme, repair, may_be_bare=may_be_bare)
     if cased is column:
@@ -95,6 +98,13 @@ def resolve(
     pairs = zip(column.tolist(), found.labels.tolist(), strict=True)
     changed = np.flatnonzero([old != new for old, new in pairs])
     return Resolution(found.labels, found.scheme, column, changed, found.remark)
+
+
+def _spelling_told(column: Column, ours: Column) -> str:
+    """That labels are spelt in another way, with an example."""
+    token = int((ours.codes != ours.values.index("O")).argmax()) if "O" in ours.values else 0
+    own, read_as = (labels.values[labels.codes[token]] for labels in (column, ours))
+    return f"labels are spelt in another way: {own!r} is read as {read_as!r}"
 
 
 def _in_shown_scheme(

@@ -114,16 +114,28 @@ def _with_sentences(
 ) -> tuple[str, ...]:
     """The names of a header, one of which may number sentences by another name of its own.
 
-    Where nothing else ends a sentence, it is the first unknown name that ends like that of a number
-    (``address_id``) and whose values come in runs of two tokens or more, each once.
+    Where nothing else ends a sentence, it is the first unknown name whose values come in runs of
+    two tokens or more, each once, and that ends like that of a number (``address_id``) or whose
+    values count up by one.
     """
     if SENTENCE in names or len(sentences) > 2:
         return names
     for place, name in enumerate(names):
         own = plain_name(name)
-        if own.endswith(NUMBERS) and not is_name(name) and comes_in_runs(columns[place][1:]):
+        if is_name(name) or not comes_in_runs(columns[place][1:]):
+            continue
+        if own.endswith(NUMBERS) or _counts_up(columns[place][1:]):
             return (*names[:place], SENTENCE, *names[place + 1 :])
     return names
+
+
+def _counts_up(column: Column) -> bool:
+    """Whether values, which come in runs, are whole numbers, each by one more than the last."""
+    if not all(NUMBER.fullmatch(column.values[code]) for code in column.used().tolist()):
+        return False
+    numbers = np.array([int(v) if NUMBER.fullmatch(v) else 0 for v in column.values], np.int64)
+    steps = np.diff(numbers[column.codes])
+    return bool(((steps == 0) | (steps == 1)).all())
 
 
 def comes_in_runs(column: Column) -> bool:
@@ -273,7 +285,7 @@ def header_spelling(cells: Sequence[str], columns: Sequence[str]) -> list[str]:
     if LABEL not in names and last not in columns:
         names[LABEL] = names[last]
     if SENTENCE in columns and SENTENCE not in names:
-        unread = (own for own in names if own not in columns and plain_name(own).endswith(NUMBERS))
+        unread = (own for own in names if own not in columns)
         names[SENTENCE] = names.get(next(unread, SENTENCE), SENTENCE)
     return [names.get(name, name) for name in columns]
 
@@ -318,7 +330,8 @@ def may_differ(cells: Sequence[str]) -> bool:
     if len(cells) < 2:
         return False
     named = any(plain_name(cell) in WORDS for cell in cells)
-    return named or cells[0].isdecimal() or NO_LABEL.fullmatch(cells[-1]) is not None
+    ends = SPANS.fullmatch(cells[0]) or NO_LABEL.fullmatch(cells[-1])
+    return named or cells[0].isdecimal() or ends is not None
 
 
 def _names(columns: Sequence[Column], counted: bool) -> tuple[str, ...]:
@@ -328,6 +341,8 @@ def _names(columns: Sequence[Column], counted: bool) -> tuple[str, ...]:
     numbers with a point, or anything where an index shows that the file is of a kind of its own.
     """
     names = default_names(len(columns))
+    if len(columns) == 2 and _are_labels_first(columns):
+        return (LABEL, WORD)
     if len(columns) < 3 or len(columns[0]) < 2 or _are_spans(columns[-1]):
         return names
     values = [columns[-1].values[code] for code in columns[-1].used().tolist()]
@@ -341,6 +356,13 @@ def _names(columns: Sequence[Column], counted: bool) -> tuple[str, ...]:
         WORD if k == 0 else LABEL if k == spans[0] else f"c{next(others)}"
         for k in range(len(columns))
     )
+
+
+def _are_labels_first(columns: Sequence[Column]) -> bool:
+    """Whether the first of two columns has labels of spans, and the second has none."""
+    labels = {columns[0].values[code] for code in columns[0].used().tolist()}
+    few = 2 * len(labels) <= len(columns[0]) and len(columns[0]) >= FEW
+    return few and bool(labels - {"O"}) and _are_spans(columns[0]) and not _are_spans(columns[1])
 
 
 def _first_row(columns: Sequence[Column]) -> list[str]:

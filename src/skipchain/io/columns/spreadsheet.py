@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from skipchain.corpus.column import Column
-from skipchain.corpus.corpus import LABEL, Corpus
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.columns.layout import DOCUMENT, header_names, is_name, named_cells, recognise
 from skipchain.io.columns.lines import unix_lines
-from skipchain.io.conll import check_sentences, format_rows, header_of, parse_rows
+from skipchain.io.conll import check_sentences, describe_ragged, format_rows, header_of, parse_rows
 from skipchain.watching import counted
 
 DELIMITERS = (",", ";", "\t")
+NAMED_SEPARATOR = re.compile(r"sep=([,;\t])(?=[\r\n])", re.IGNORECASE)
 
 
 def parse_tsv(
@@ -59,12 +61,16 @@ def parse_csv(
     >>> corpus[0].words
     ['Ada', ',']
     """
+    named = NAMED_SEPARATOR.match(text)
+    if named is not None:  # for a spreadsheet; its line is left empty, so that lines count on
+        separator, text = separator or named[1], text[named.end() :]
     if separator is None:
         head = next((line for line in text.splitlines() if line.strip()), "")
         separator = max(DELIMITERS, key=head.count)
     elif separator not in DELIMITERS:
         raise CorpusError(f"separator must be a comma, a semicolon or a tab, got {separator!r}")
     lines: list[str] = []
+    width = 0
     rows = csv.reader(io.StringIO(unix_lines(text), newline=""), delimiter=separator, strict=True)
     try:
         for row in counted(rows, text.count("\n") + 1):
@@ -74,7 +80,13 @@ def parse_csv(
                 raise ReadError("a cell holds a line end", path=path, line=len(lines) + 1)
             if any("\t" in cell for cell in row):
                 raise ReadError("a cell holds a tab", path=path, line=rows.line_num)
-            lines.append("\t".join(row) if any(map(str.strip, row)) else "")
+            filled = any(map(str.strip, row))
+            width = width or len(row) * filled
+            if filled and len(row) != width and columns is None:
+                wanted = f"the first line has {width}"
+                fault = describe_ragged(len(row), width, wanted, separator)
+                raise ReadError(fault, path=path, line=rows.line_num)
+            lines.append("\t".join(row) if filled else "")
     except csv.Error as error:
         fault = f"no table with {separator!r} between cells: {error}"
         raise ReadError(fault, path=path, line=rows.line_num) from None
@@ -151,7 +163,8 @@ def check_headless(corpus: Corpus) -> None:
     columns = list(corpus.columns.values())
     try:
         header = header_names(columns, table=True) is not None
-        recognise(columns, corpus.sentences, table=True)
+        first = recognise(columns, corpus.sentences, table=True).names[0]
+        header = header or (first == LABEL and next(iter(corpus.columns)) == WORD)
     except CorpusError:
         header = True
     if header:

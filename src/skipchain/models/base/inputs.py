@@ -37,6 +37,11 @@ def as_input(given: Any) -> Input:
     """
     if isinstance(given, Corpus):
         return given
+    if isinstance(given, str):
+        advice = (
+            "skipchain.read(path) makes one of a file, and Tagger(model).tag takes running text"
+        )
+        raise CorpusError(f"wanted a Corpus, or a list of sequences, got str; {advice}")
     sequences = as_list(given, "a Corpus, or a list of sequences")
     if sequences and isinstance(sequences[0], Sentence):
         corpus = sequences[0].corpus
@@ -45,7 +50,7 @@ def as_input(given: Any) -> Input:
         return corpus.take([sentence.index for sentence in sequences])
     for number, sequence in enumerate(sequences):
         if isinstance(sequence, str):
-            advice = "Tagger(model).tag takes running text"
+            advice = "one sentence is [['Ada', 'slept']], and Tagger(model).tag takes running text"
             raise CorpusError(f"sequence {number} is a string, not a list of words; {advice}")
         if not (is_matrix(sequence) or isinstance(sequence, Sized)):
             wanted = "a list of words, of feature dicts or of lists of features, or a matrix"

@@ -32,7 +32,7 @@ from skipchain.models.base.inputs import (
     chain_offsets,
     encode,
 )
-from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
+from skipchain.models.base.model import BEAM, Explained, Model, Pair
 from skipchain.models.base.summary import (
     chain_pairs,
     label_features,

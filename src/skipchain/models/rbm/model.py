@@ -13,14 +13,7 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.sums import table_scores
 from skipchain.errors import ParameterError
 from skipchain.features.matrix import FeatureMatrix
-from skipchain.models.base.inputs import (
-    Features,
-    Input,
-    annotators_of,
-    as_input,
-    bases_of,
-    encode,
-)
+from skipchain.models.base.inputs import Features, Input, annotators_of, as_input, bases_of, encode
 from skipchain.models.base.marginal_model import MarginalModel
 from skipchain.models.base.model import AnyModel
 from skipchain.models.base.summary import label_features, strongest_features

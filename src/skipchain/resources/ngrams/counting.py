@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count as numbers
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +34,8 @@ class NgramCounter:
         self.folder = folder
         self._numbers = numbers()
         self.orders = orders
+        self.summed = False
+        """whether the files of n-grams are sums, in the order in which they were added"""
         self.total = dict.fromkeys(range(1, orders + 1), 0)
 
     def add(self, corpus: Corpus) -> None:
@@ -82,21 +84,23 @@ class NgramCounter:
         there = {path.name.split("-")[1] for path in self.folder.glob("chunk-*.parquet")}
         return [int(kind) if kind.isdigit() else kind for kind in sorted(there)]
 
-    def split(self, number: int) -> Iterator[dict[Kind, list[bytes]]]:
-        """The sums of all kinds in so many parts by the first word: for each part, files by kind.
+    def split(self, borders: Sequence[str]) -> Iterator[dict[Kind, list[bytes]]]:
+        """The sums of all kinds in parts by the first word: for each part, files by kind.
 
-        Equal words go to the same part wherever they were counted.
+        A part begins with a border, the first before all of them.
         """
         with TemporaryDirectory(dir=self.folder) as name:
             kinds = self.kinds()
             for kind in kinds:
+                word = keys_of(kind)[0]
+                below = [f"CAST({word} >= {sql_literal(border)} AS INTEGER)" for border in borders]
                 self.database.execute(
-                    f"COPY (SELECT *, hash({keys_of(kind)[0]}) % {number} AS part FROM "
-                    f"({self.sums(kind)})) TO {sql_literal(f'{name}/{kind}')} "
-                    "(FORMAT parquet, PARTITION_BY (part))"
+                    f"COPY (SELECT *, {' + '.join(['0', *below])} AS part "
+                    f"FROM ({self.sums(kind)})) "
+                    f"TO {sql_literal(f'{name}/{kind}')} (FORMAT parquet, PARTITION_BY (part))"
                 )
-            for part in range(number):
-                folders = {kind: Path(name, str(kind), f"part={part}") for kind in kinds}
+            for number in range(len(borders) + 1):
+                folders = {kind: Path(name, str(kind), f"part={number}") for kind in kinds}
                 yield {
                     kind: [path.read_bytes() for path in sorted(folder.glob("*"))]
                     for kind, folder in folders.items()
@@ -108,9 +112,12 @@ class NgramCounter:
         if not chunks:
             return None
         keys = ", ".join(keys_of(kind))
+        rows = f"{self.sums(kind)} HAVING sum(count) >= {min_count} ORDER BY {keys}"
+        if self.summed and isinstance(kind, int):
+            self.database.execute("SET preserve_insertion_order = true")
+            rows = f"SELECT {keys}, count FROM {self.rows(kind)}"
         self.database.execute(
-            f"COPY ({self.sums(kind)} HAVING sum(count) >= {min_count} ORDER BY {keys}) "
-            f"TO {sql_literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
+            f"COPY ({rows}) TO {sql_literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
         )
         for chunk in chunks:
             chunk.unlink()
@@ -131,7 +138,8 @@ class NgramCounter:
         return f"read_parquet([{sources}])"
 
     def _chunks(self, kind: Kind) -> list[Path]:
-        return sorted(self.folder.glob(f"chunk-{kind}-*.parquet"))
+        found = self.folder.glob(f"chunk-{kind}-*.parquet")
+        return sorted(found, key=lambda path: int(path.stem.split("-")[2]))
 
     def _new_chunk(self, kind: Kind) -> Path:
         return self.folder / f"chunk-{kind}-{next(self._numbers)}.parquet"

@@ -37,6 +37,7 @@ def connection(
             database.execute(f"SET temp_directory = {sql_literal(str(spill))}")
         if threads is not None:
             database.execute(f"SET threads = {threads}")
+        database.execute("SET enable_progress_bar = false")
         database.execute("SET preserve_insertion_order = false")
         yield database
     finally:
