@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -69,16 +70,7 @@ _SPAN_PATTERNS: dict[str, tuple[_SpanPattern, ...]] = {
 
 def span_events(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[str]) -> SpanEvents:
     """The windows of each span in a scheme; a span may have several, which exclude each other."""
-    number, bare = {label: k for k, label in enumerate(labels)}, TABLE[scheme].bare
-
-    def among(prefixes: str, type_name: str) -> Bools:
-        chosen = np.zeros(len(labels), np.bool_)
-        for prefix in prefixes:
-            label = type_name if bare else f"{prefix}-{type_name}"
-            if label in number:
-                chosen[number[label]] = True
-        return chosen
-
+    among = partial(_labels_among, tuple(labels), TABLE[scheme].bare)
     starts, stops, rows, owners = [], [], [], []
     allowed: list[Bools] = []
     sentence = np.searchsorted(sentences, spans.starts, side="right") - 1
@@ -108,3 +100,14 @@ def span_events(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[str
         np.array(owners, np.int64),
         np.array(allowed, np.bool_).reshape(len(allowed), len(labels)),
     )
+
+
+@lru_cache(maxsize=1024)
+def _labels_among(labels: tuple[str, ...], bare: bool, prefixes: str, type_name: str) -> Bools:
+    """Which labels have one of the prefixes and a type; those of a scheme without prefixes have it
+    alone. [S]
+    """
+    wanted = {type_name if bare else f"{prefix}-{type_name}" for prefix in prefixes}
+    chosen = np.array([label in wanted for label in labels], np.bool_)
+    chosen.flags.writeable = False
+    return chosen

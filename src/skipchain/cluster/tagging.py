@@ -287,7 +287,8 @@ def sent(stream: BlockTagger) -> Any:
     """What labels blocks, without what a worker has or does not need."""
     lines = stream.lines and replace(stream.lines, chain=None, named=None)  # type: ignore[arg-type]
     reader = replace(stream.reader, borders=None)
-    gone = dict.fromkeys(("tagger", "alone", "borders", "told", "labeller", "_shown"))
+    names = ("tagger", "alone", "borders", "told", "labeller", "_shown")
+    gone: dict[str, Any] = dict.fromkeys(names)
     return replace(stream, reader=reader, lines=lines, **gone)
 
 

@@ -996,12 +996,13 @@ def test_names_without_words_in_common_need_no_factors(monkeypatch):
     ]
     asked = []
 
-    def stranger(self, corpus, labels):
-        asked.append(plain(self, corpus, labels))
+    def stranger(self, corpus, tokens):
+        asked.append(plain(self, corpus, tokens))
         return False
 
-    plain = FactoredModel._spans_are_strangers
+    plain = FactoredModel._are_strangers
     found = [tagger.tag(text) for text in texts]
-    monkeypatch.setattr(FactoredModel, "_spans_are_strangers", stranger)
+    monkeypatch.setattr(FactoredModel, "_are_strangers", stranger)
     assert [tagger.tag(text) for text in texts] == found
-    assert asked == [True, False, True]
+    # of the best labels, and of those with all that is in doubt
+    assert asked == [True, True, False, False, True, True]

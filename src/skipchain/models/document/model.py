@@ -201,8 +201,11 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         """The candidates of a corpus and what factors add to them; made once."""
         if scores.candidate_graph is None:
             candidates = self.candidates(scores, workers)
+            inside = self.label_types.type_ids[candidates.fixed] >= 0
+            inside[concat_ranges(candidates.starts, candidates.stops - candidates.starts)] = True
+            apart = self._are_strangers(scores.corpus, inside.nonzero()[0])
             scores.candidate_graph = CandidateGraph.of(
-                scores.corpus, candidates, self.label_types, self.factors
+                scores.corpus, candidates, self.label_types, () if apart else self.factors
             )
         return scores.candidate_graph
 
@@ -232,7 +235,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         self._check_documents(scores.corpus)
         best = chains.viterbi(scores.chain, workers)
         opened = np.zeros(len(best), np.bool_)
-        if self._spans_are_strangers(scores.corpus, best):
+        if self._are_strangers(scores.corpus, (self.label_types.type_ids[best] >= 0).nonzero()[0]):
             return best, opened
         alone = all_fixed(best, len(scores.corpus))
         graph = CandidateGraph.of(scores.corpus, alone, self.label_types, self.factors)
@@ -240,14 +243,13 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         opened[concat_ranges(objected.starts, objected.stops - objected.starts)] = True
         return best, opened
 
-    def _spans_are_strangers(self, corpus: Corpus, labels: Labels) -> bool:
-        """Whether no factor has anything to say of these labels, as in most short texts.
+    def _are_strangers(self, corpus: Corpus, tokens: Ints) -> bool:
+        """Whether no factor has anything to say of spans of these tokens, as in most short texts.
 
         Names keep their type where they have words in common, and here no word comes again.
         """
         if not all(isinstance(factor, Consistency) for factor in self.factors):
             return False
-        tokens = (self.label_types.type_ids[labels] >= 0).nonzero()[0]
         words = corpus.document_of(tokens) * len(corpus.words.values) + corpus.words.codes[tokens]
         return len(set(words.tolist())) == len(tokens)
 
