@@ -156,23 +156,23 @@ def sum_rows(indices, values, low, high, table, out):
             out[j] = total
         return
     for start in range(0, width, 4):
-        j = np.uint64(min(start, width - 4))  # without a sign, which each access would look at
+        column = np.uint64(min(start, width - 4))  # without a sign, which each access would look at
         a = b = c = d = 0.0
         if values.shape[0] > 0:
             for k in range(low, high):
                 r, v = np.uint64(indices[k]), values[k]
-                a += v * table[r, j]
-                b += v * table[r, j + ONE]
-                c += v * table[r, j + TWO]
-                d += v * table[r, j + THREE]
+                a += v * table[r, column]
+                b += v * table[r, column + ONE]
+                c += v * table[r, column + TWO]
+                d += v * table[r, column + THREE]
         else:
             for k in range(low, high):
                 r = np.uint64(indices[k])
-                a += table[r, j]
-                b += table[r, j + ONE]
-                c += table[r, j + TWO]
-                d += table[r, j + THREE]
-        out[j], out[j + ONE], out[j + TWO], out[j + THREE] = a, b, c, d
+                a += table[r, column]
+                b += table[r, column + ONE]
+                c += table[r, column + TWO]
+                d += table[r, column + THREE]
+        out[column], out[column + ONE], out[column + TWO], out[column + THREE] = a, b, c, d
 
 
 @kernel

@@ -102,4 +102,5 @@ def leads_of(edge: Singles) -> Singles:
     with np.errstate(invalid="ignore"):  # where both are forbidden, which fmax passes over
         for row, own in zip(leads, exact, strict=True):
             row[:] = np.fmax.reduce(exact - own, axis=1, initial=-np.inf)
-    return leads + 4 * np.spacing(np.float32(largest))
+    leads += 4 * np.spacing(np.float32(largest))
+    return leads

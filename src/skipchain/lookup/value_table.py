@@ -161,8 +161,8 @@ class ValueTable:
     @property
     def size(self) -> tuple[int, ...]:
         """How much of everything there is; see `beginning`."""
-        parts = *self._arrays, *self._known, *self._strangers.values()
-        return tuple(map(len, parts))
+        parts: list[Any] = [*self._arrays, *self._known, *self._strangers.values()]
+        return tuple(len(part) for part in parts)
 
     def beginning(self, size: tuple[int, ...]) -> ValueTable:
         """A table of the values that were there when it had this size."""

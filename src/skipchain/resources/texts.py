@@ -87,7 +87,7 @@ class TextSource:
         self, file: TextFile, format: str, scheme: str | None, options: dict[str, Any]
     ) -> Iterator[Corpus]:
         reader = BlockReader.of(file, format, options)
-        borders = reader.borders
+        borders: Borders | None = reader.borders
         if borders is None:
             if self.part == 0:
                 yield parse_whole(file, format, scheme=scheme, **options)
@@ -117,6 +117,11 @@ class PatientBorders:
     def unit(self) -> str:
         """What is not cut."""
         return self.shown.unit
+
+    @property
+    def in_lines(self) -> bool:
+        """Whether a border may stand inside a line, too."""
+        return self.shown.in_lines
 
     def find(self, data: bytearray, begin: int, least: int, end: int) -> int:
         """See `Borders`."""
