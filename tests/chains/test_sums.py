@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from skipchain.chains import sums
+from skipchain.chains.from_disk.token_sums import label_support
 from skipchain.chains.sums import FeatureSums
-from skipchain.chains.token_sums import label_support
 from skipchain.parallel import Workers
 from tests.chains.test_online import NUMBERS, PAIRED, PLAIN, draw
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import IN_MEMORY, Arrays, Floats, Ints, Room, offsets_of
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.from_disk.token_sums import label_support
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights, weight_shapes
-from skipchain.chains.token_sums import label_support
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.kernels import sgd as online
 from skipchain.kernels.kept_features import FeatureIndex, KeptFeatures, draw_chains

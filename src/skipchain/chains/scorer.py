@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import IN_MEMORY, Bools, Floats, Ints, Labels, Room, parts_of
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.from_disk.token_sums import TokenSums, observed_pairs
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.sums import FeatureSums, Residuals, sum_block, sum_rows, transposed
-from skipchain.chains.token_sums import TokenSums, observed_pairs
 from skipchain.learn.vectors import map_blocks
 from skipchain.parallel import Workers
 
@@ -178,7 +178,7 @@ class LinearScorer:
         self.single_precision = single_precision
         self.boundaries = boundaries
         self._workers = workers
-        # see `chains.token_sums`: what is not in memory must not be gone to all over
+        # see `chains.from_disk.token_sums`: what is not in memory must not be gone to all over
         by_token = room is not IN_MEMORY and observed and further is None
         self._sums = None if by_token else FeatureSums.of(rows, room)
         self._by_token: TokenSums | None = None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Ints, Labels, offsets_of
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.token_sums import label_support
+from skipchain.chains.from_disk.token_sums import label_support
 
 Bits = NDArray[np.uint8]
 """Rows of flags, eight to a byte. [K, B]"""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from skipchain.arrays import IN_MEMORY
+from skipchain.chains.from_disk.token_sums import TokenSums, observed_pairs
 from skipchain.chains.sums import FeatureSums
-from skipchain.chains.token_sums import TokenSums, observed_pairs
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.parallel import Workers
 from skipchain.scratch.folder import Scratch
