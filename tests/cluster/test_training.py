@@ -61,6 +61,7 @@ def fitted(local_ray, path):
     return lbfgs().fit(Files.of(path), cluster=two())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [(CRF, {"min_count": 2}), (CRF, {"order": 2, "l2": 5.0}), (MEMM, {}), (MaxEnt, {})],
@@ -79,6 +80,7 @@ def test_the_optimum_is_that_of_one_machine(in_process, path, kind, settings):
     assert (told["workers"], told["replaced"], told["tokens"]) == (2, 0, read(path).n_tokens)
 
 
+@pytest.mark.slow
 def test_the_same_shards_give_the_same_bits(fitted, corpus, path):
     again = lbfgs().fit([path], cluster=two())
     sent = lbfgs().fit(corpus, cluster="auto")
@@ -122,12 +124,14 @@ def losing(monkeypatch):
     return prepare
 
 
+@pytest.mark.slow
 def test_all_learners_learn_on_a_real_ray(local_ray, path):
     for make in (CRF(TEXT, epochs=3, threads=1), Perceptron(TEXT, epochs=3, threads=1)):
         one = make.replaced().fit(str(path), cluster=two())
         assert bits(one) == bits(make.replaced().fit(Files.of(path), cluster=two()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "number", "worker"), [("evaluate", 7, 1), ("claim", 1, 0)])
 def test_a_worker_that_is_killed_is_replaced(fitted, path, losing, method, number, worker):
     losing(method, number, worker)
@@ -136,6 +140,7 @@ def test_a_worker_that_is_killed_is_replaced(fitted, path, losing, method, numbe
     assert bits(found) == bits(fitted)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_lost_again_and_again(local_ray, path, monkeypatch):
     ask = Team.ask
 
@@ -149,6 +154,7 @@ def test_a_worker_that_is_lost_again_and_again(local_ray, path, monkeypatch):
         lbfgs().fit(Files.of(path), cluster=two())
 
 
+@pytest.mark.slow
 def test_data_that_change_under_a_training(local_ray, path, tmp_path, losing, monkeypatch):
     own = tmp_path / "own.conll"
     own.write_text(path.read_text())
@@ -270,6 +276,7 @@ def test_input_that_is_not_for_a_cluster(in_process):
         CRF(min_count=9).fit(Corpus.of([["a"]], [["O"]]), cluster=Cluster(workers=1))
 
 
+@pytest.mark.slow
 def test_the_command_uses_a_cluster_that_runs_and_leaves_it(fitted, local_ray, path, tmp_path):
     address = local_ray.get_runtime_context().gcs_address
     line = ("train", path, "-o", tmp_path / "m.skip", "--cluster", "auto", "--workers", "2")
@@ -359,6 +366,7 @@ def test_partly_known_labels(in_process, corpus, tmp_path):
     assert found.result_.loss == pytest.approx(one.result_.loss, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [{"constraints": "training"}, {"objective": "marginal"}, {"boundaries": False}, {"l1": 0.1},
