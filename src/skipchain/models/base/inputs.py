@@ -200,7 +200,7 @@ class KnownLabels:
     @property
     def names(self) -> tuple[str, ...]:
         """All labels, sorted."""
-        sure = set(self.column.tolist())
+        sure = {self.column.values[code] for code in self.column.used().tolist()}
         if self.partial:
             sure.discard(UNKNOWN)
         return tuple(sorted(sure.union(*self.partial.values())))
