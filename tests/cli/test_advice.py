@@ -167,10 +167,14 @@ def test_a_budget_needs_a_search(here, fails, works):
     works(*given, "--auto")
 
 
-@advice("--auto tries many models in memory, and --scratch is for more data than it holds")
+@advice(
+    "--auto tries many models in memory, and --scratch is for more data than it holds",
+    "leave out --scratch or --cluster",
+)
 def test_a_search_is_in_memory(here, fails, works):
     given = (*TRAIN, "--features", "word", "--scratch", ".")
     fails("leave one out", *given, "--auto")
+    fails("leave out --scratch or --cluster", *given, "--cluster", "auto")
     works(*given)
 
 
