@@ -274,28 +274,18 @@ class BaseEstimator(ABC):
                 "not both"
             )
         with ExitStack() as stack:
+            room: Room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
             workers = stack.enter_context(Workers(self.threads))
-            followed: dict[str, Any] = {"start": start, "progress": progress, "keeping": keeping}
-            if cluster is not None:
+            task = TrainingTask(
+                [], y, None, workers, dev, dev_y, start, progress, keeping=keeping, room=room
+            )
+            if cluster is None:
+                task = self._read(X, task)
+                fitted = self._train(task)
+            else:
                 from skipchain.cluster.training import train_on_cluster
 
-                task = TrainingTask([], y, None, workers, dev, dev_y, **followed)
                 fitted = train_on_cluster(self, X, y, cluster, task)
-            else:
-                room: Room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
-                if isinstance(room, Scratch):
-                    X, y = gathered(X, y, room), None
-                given, y = labelled(X, y, scheme=self._named_scheme())
-                given = self._input(given, y)
-                templates = self._templates(given)
-                if isinstance(room, Scratch):
-                    self._check_scratch(templates)
-                if templates is not None and templates.annotators:
-                    assert isinstance(given, Corpus)
-                    templates, given = templates.fit_annotators(given, progress)
-                followed["room"] = room
-                task = TrainingTask(given, y, templates, workers, dev, dev_y, **followed)
-                fitted = self._train(task)
             model, result, score = fitted.model, fitted.result, None
             if dev is not None:
                 held_out = fitted.held_out or task.held_out(model)
@@ -308,6 +298,21 @@ class BaseEstimator(ABC):
         if progress is None:
             self._raise_interrupt()
         return self
+
+    def _read(self, X: Any, task: TrainingTask) -> TrainingTask:
+        """The task with the data, and with templates whose annotators are fitted."""
+        labels, room = task.labels, task.room
+        if isinstance(room, Scratch):
+            X, labels = gathered(X, labels, room), None
+        given, labels = labelled(X, labels, scheme=self._named_scheme())
+        given = self._input(given, labels)
+        templates = self._templates(given)
+        if isinstance(room, Scratch):
+            self._check_scratch(templates)
+        if templates is not None and templates.annotators:
+            assert isinstance(given, Corpus)
+            templates, given = templates.fit_annotators(given, task.progress)
+        return replace(task, given=given, labels=labels, templates=templates)
 
     def _finished(self, model: AnyModel, room: Room) -> AnyModel:
         """The model that is kept."""
