@@ -41,8 +41,8 @@ LAYERS = [
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ALONE = {"kernels": set(), "learn": {"arrays", "checks", "errors", "kernels"}}
-"""What imports nothing of ours but this: `learn` knows vectors and callbacks only."""
+ALONE = {"kernels": set(), "learn": {"arrays", "checks", "errors", "kernels", "parallel"}}
+"""What imports nothing of ours but this: `learn` knows vectors, threads and callbacks only."""
 # Lazy registries and methods that name what is above them; it is imported when it is asked for.
 LAZY = {
     ("corpus.corpus", "io"),  # Corpus.write

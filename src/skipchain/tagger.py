@@ -300,10 +300,8 @@ class Tagger:
         self, corpus: Corpus, question: Question, forced: Sequence[str | None] | None = None
     ) -> Prediction:
         """The corpus with labels, and whatever else is asked."""
-        how: dict[str, Any] = {
-            "decoder": question.decoder, "beam": question.beam, "forced": forced
-        }  # fmt: skip
-        return self.predict(corpus, **how, **question.extras(self.model))
+        how: dict[str, Any] = {"decoder": question.decoder, "beam": question.beam}
+        return self.predict(corpus, **how, forced=forced, **question.extras(self.model))
 
     def tag_lines(
         self, data: bytes, path: str | Path, format: str | None, columns: Sequence[str] | None

@@ -38,7 +38,7 @@ def test_a_command_that_there_is_not_gets_the_one_that_is_meant(run, given, mean
         (("eval", "--types", "PER"), "--only"),
         (("convert", "--force"), "--overwrite"),
         (("train", "--no-repiar"), "--no-repair or --repair"),
-        (("ngrams", "count", "--ordrs", "3"), "--orders"),
+        (("ngrams", "count", "--ordrs", "3"), "--orders or --workers"),
     ],
 )
 def test_an_option_that_there_is_not_gets_the_one_that_is_meant(run, given, meant):

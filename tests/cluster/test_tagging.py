@@ -16,7 +16,7 @@ import pytest
 from skipchain import CRF, SkipchainError, load, save
 from skipchain.cluster import Cluster, ClusterLabeller, tagging
 from skipchain.cluster.connection import ClusterError
-from skipchain.cluster.tagging import AHEAD, GIVEN, TRIES, Answer, BlockWorker
+from skipchain.cluster.tagging import AHEAD, GIVEN, TRIES, BlockWorker, JobAnswer
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import ReadError, SkipchainWarning
 from skipchain.io.scanning.blocks import TextBlock
@@ -169,7 +169,7 @@ def test_no_more_is_read_than_is_needed(here, tagger, small_jobs):
     labeller = ClusterLabeller(cluster, tagger)
     labeller.__enter__()
     for worker in labeller._workers:
-        worker.actor.own.label = lambda stream, given: Answer(list(given), None, [])
+        worker.actor.own.label = lambda stream, given: JobAnswer(list(given), None, [])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tagging, "sent", lambda stream: stream)
         found = labeller.labelled(Stream(), blocks())
@@ -243,7 +243,7 @@ def test_faults_and_warnings_of_blocks_come_as_from_here(here, tagger, tmp_path,
 
             def label(stream, blocks, real=real):
                 answer = real(stream, blocks)
-                return Answer(answer.blocks, None, [(SkipchainWarning, "look at this")])
+                return JobAnswer(answer.blocks, None, [(SkipchainWarning, "look at this")])
 
             worker.actor.own.label = label
         with pytest.warns(SkipchainWarning, match="look at this"):

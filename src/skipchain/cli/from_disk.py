@@ -24,8 +24,7 @@ from skipchain.errors import ReadError, SkipchainError
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
-    from skipchain.models.base.estimator import BaseEstimator
-    from skipchain.scratch.folder import Scratch
+    from skipchain.scratch.folder import Need, Scratch
 
 BLOCK = 1 << 16  # tokens
 
@@ -145,12 +144,10 @@ def _state(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def tell_need(estimator: BaseEstimator, corpus: Corpus, scratch: Scratch, *, quiet: bool) -> None:
+def tell_need(need: Need, corpus: Corpus, scratch: Scratch, *, quiet: bool) -> None:
     """Say what a training from disk will take; more disk than there is, is an error."""
-    from skipchain.models.base.from_disk import expected_need
     from skipchain.scratch.folder import gigabytes
 
-    need = expected_need(estimator, corpus)
     scratch.require(need.disk, "this training")
     if not quiet:
         say(

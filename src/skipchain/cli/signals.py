@@ -31,7 +31,7 @@ INTERRUPTED = 128 + signal.SIGINT
 # that called them, which then crashes.
 FRAGILE = (
     "<frozen importlib",
-    *(f"{os.sep}{package}{os.sep}" for package in ("numba", "llvmlite")),
+    *(f"{os.sep}{package}{os.sep}" for package in ("numba", "llvmlite", "ray")),
 )
 CACHING = os.path.join("kernels", "caching.py")  # which removes its temporary files itself
 PAUSE = 0.01  # seconds until a signal that has to wait is looked at again

@@ -67,7 +67,8 @@ class DataHere:
     ) -> None:
         """Say what the training will take of a disk, and what the model will need to tag."""
         if self.room is not None:
-            tell_need(estimator, self.corpus, self.room, quiet=quiet)
+            need = estimator.expected_need(self.corpus)
+            tell_need(need, self.corpus, self.room, quiet=quiet)
         if quiet:
             return
         richer = RICHER if settings["recipe"] is None else RICHER_RECIPE

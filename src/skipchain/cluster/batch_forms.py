@@ -18,7 +18,7 @@ Added = Mapping[str, tuple[str, Rows]]
 """Columns to add by their names: ``entities``, ``tokens`` or ``labels``, and the rows."""
 
 
-class Batch(Protocol):
+class RowBatch(Protocol):
     """Rows with named columns."""
 
     @property
@@ -32,7 +32,7 @@ class Batch(Protocol):
         """The batch in the form in which it came, with more columns."""
 
 
-def batch_of(given: Any) -> Batch:
+def batch_of(given: Any) -> RowBatch:
     """The batch behind whatever a framework gives."""
     package = type(given).__module__.partition(".")[0]
     if package == "pyarrow" and hasattr(given, "schema") and hasattr(given, "append_column"):
@@ -55,16 +55,16 @@ class ArrowBatch:
 
     @property
     def names(self) -> list[Any]:
-        """See `Batch`."""
+        """See `RowBatch`."""
         return list(self.given.schema.names)
 
     def values(self, name: str) -> Sequence[Any]:
-        """See `Batch`."""
+        """See `RowBatch`."""
         found: list[Any] = self.given.column(name).to_pylist()
         return found
 
     def extended(self, added: Added) -> Any:
-        """See `Batch`."""
+        """See `RowBatch`."""
         extended = self.given
         for name, (kind, rows) in added.items():
             extended = extended.append_column(name, arrow_array(kind, rows))
@@ -79,11 +79,11 @@ class FrameBatch:
 
     @property
     def names(self) -> list[Any]:
-        """See `Batch`."""
+        """See `RowBatch`."""
         return list(self.given.columns)
 
     def values(self, name: str) -> Sequence[Any]:
-        """See `Batch`."""
+        """See `RowBatch`."""
         column = self.given[name]
         return [
             None if null else value
@@ -91,7 +91,7 @@ class FrameBatch:
         ]
 
     def extended(self, added: Added) -> Any:
-        """See `Batch`."""
+        """See `RowBatch`."""
         pandas, index = sys.modules["pandas"], self.given.index
         columns = {}
         for name, (kind, rows) in added.items():
@@ -108,17 +108,17 @@ class DictBatch:
 
     @property
     def names(self) -> list[Any]:
-        """See `Batch`."""
+        """See `RowBatch`."""
         return list(self.given)
 
     def values(self, name: str) -> Sequence[Any]:
-        """See `Batch`."""
+        """See `RowBatch`."""
         found = self.given[name]
         values = found.tolist() if isinstance(found, np.ndarray) else list(found)
         return [None if isinstance(value, float) and isnan(value) else value for value in values]
 
     def extended(self, added: Added) -> Any:
-        """See `Batch`."""
+        """See `RowBatch`."""
         return {**self.given, **{name: _objects(rows) for name, (_, rows) in added.items()}}
 
 

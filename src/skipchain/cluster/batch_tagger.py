@@ -12,7 +12,7 @@ from typing import Any
 
 from skipchain import pretrained
 from skipchain.checks import check_integer
-from skipchain.cluster.batch_forms import Batch, Rows, batch_of
+from skipchain.cluster.batch_forms import RowBatch, Rows, batch_of
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.model import BEAM
 from skipchain.tagged import TaggedText
@@ -45,9 +45,9 @@ class BatchTagger:
     as the same. ``threads``, ``decoder`` and ``beam`` are those of `load` and `Tagger.tag`.
 
     >>> tagger = BatchTagger(text="body")
-    >>> found = tagger({"body": ["Angela Merkel met Bo in Oslo.", None]})["entities"]
+    >>> found = tagger({"body": ["Angela Merkel met Tomas Brandt in Oslo.", None]})["entities"]
     >>> [(entity["text"], entity["label"]) for entity in found[0]], found[1]
-    ([('Angela Merkel', 'PER'), ('Bo', 'PER'), ('Oslo', 'LOC')], None)
+    ([('Angela Merkel', 'PER'), ('Tomas Brandt', 'PER'), ('Oslo', 'LOC')], None)
     """
 
     model: str | Path | None = None
@@ -116,7 +116,7 @@ class BatchTagger:
                 advice = f"name another with {parameter}="
                 raise SkipchainError(f"the batch has a column {name!r} already; {advice}")
 
-    def _where(self, batch: Batch, row: int) -> str:
+    def _where(self, batch: RowBatch, row: int) -> str:
         """How an error names a row."""
         if self.id is None:
             return f"row {row} of the batch"

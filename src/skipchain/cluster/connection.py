@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import Thread, current_thread, main_thread
 from types import ModuleType
 from typing import Any
 
@@ -15,10 +17,12 @@ from skipchain import __version__
 from skipchain.checks import check_integer
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.extras import install_command
+from skipchain.unfinished import Clearing
 
 AUTO = "auto"
 CLIENT = re.compile(r"ray://(\[[0-9a-fA-F:]+\]|[^/:\s]+):(\d{1,5})")
 TIME_LIMIT = 15.0  # seconds in which a cluster must answer
+PATIENCE = 10.0  # seconds in which one that was started here must end
 IMPORTED = {"RAY_DISABLE_IMPORT_WARNING": "1", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 """What Ray reads when it is imported: it is to print nothing, least of all between our answers."""
 STARTED = {
@@ -61,22 +65,23 @@ class Cluster:
         self.workers = workers
         self.threads = threads
         self.time_limit = time_limit
-        self._connected = False
+        self._clearing: Clearing | None = None
 
     def __repr__(self) -> str:
         return f"Cluster({self.address!r}, workers={self.workers}, threads={self.threads})"
 
     def __enter__(self) -> Cluster:
         self.ray = import_ray()
-        if not self.ray.is_initialized():
-            self._connect()
-            self._connected = True
-        elif self.address != AUTO:
-            raise ClusterError(
-                f"this process is connected to a cluster already, so not to {self.address}; give "
-                "auto, or end that connection (ray.shutdown())"
-            )
         try:
+            if not self.ray.is_initialized():
+                # what Ray starts would outlive a signal
+                self._clearing = Clearing(self._leave).__enter__()
+                self._connect()
+            elif self.address != AUTO:
+                raise ClusterError(
+                    "this process is connected to a cluster already, so not to "
+                    f"{self.address}; give auto, or end that connection (ray.shutdown())"
+                )
             self.check_room()
             self._check_versions()
         except BaseException:
@@ -86,9 +91,17 @@ class Cluster:
 
     def __exit__(self, *error: object) -> None:
         # ends what was started here, and only leaves what was not
-        if self._connected:
-            self._connected = False
-            self.ray.shutdown()
+        clearing, self._clearing = self._clearing, None
+        if clearing is not None:
+            clearing.__exit__()
+
+    def _leave(self) -> None:
+        """End the connection; out of a handler of signals this must not take long."""
+        if not self.ray.is_initialized():
+            return
+        shutting = Thread(target=self.ray.shutdown, daemon=True)
+        shutting.start()
+        shutting.join(PATIENCE)
 
     def start(self, kind: type, *arguments: Any, restarts: int = 0) -> Any:
         """An actor of a class, with the threads of one worker.
@@ -105,12 +118,13 @@ class Cluster:
         if address != AUTO:
             _reach(address, self.time_limit)
         how: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}
-        try:
-            self._begin(address, how)
-        except ConnectionError as error:
-            if address != AUTO:
-                raise unreachable(address, str(error)) from None
-            self._start_local(how)
+        with _same_handlers():
+            try:
+                self._begin(address, how)
+            except ConnectionError as error:
+                if address != AUTO:
+                    raise unreachable(address, str(error)) from None
+                self._start_local(how)
 
     def _begin(self, address: str, how: dict[str, Any]) -> None:
         try:
@@ -212,6 +226,18 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
     finally:
         for name in own:
             del os.environ[name]
+
+
+@contextmanager
+def _same_handlers() -> Iterator[None]:
+    """Handle signals after a block as before: Ray takes those that end a process for its own."""
+    numbers = [signal.SIGINT, signal.SIGTERM] if current_thread() is main_thread() else []
+    handlers = [signal.getsignal(number) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, handlers, strict=True):
+            signal.signal(number, handler)
 
 
 def _reach(address: str, time_limit: float) -> None:

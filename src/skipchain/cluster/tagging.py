@@ -192,7 +192,7 @@ class BlockWorker:
         """Its process, as the machine numbers it."""
         return os.getpid()
 
-    def label(self, stream: BlockTagger, blocks: Sequence[TextBlock]) -> Answer:
+    def label(self, stream: BlockTagger, blocks: Sequence[TextBlock]) -> JobAnswer:
         """The blocks with labels, up to one that fails, and its error."""
         assert self.tagger is not None
         own = received(stream, self.tagger)
@@ -206,11 +206,13 @@ class BlockWorker:
             except SkipchainError as error:
                 fault = error
         kept = [(own.category, str(own.message)) for own in told]
-        return Answer(found, fault, [one for one in kept if issubclass(one[0], SkipchainWarning)])
+        return JobAnswer(
+            found, fault, [one for one in kept if issubclass(one[0], SkipchainWarning)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JobAnswer:
     """What a worker has made of a job: blocks, an error behind them, and warnings."""
 
     blocks: list[LabelledBlock]
@@ -236,7 +238,7 @@ class _Job:
     blocks: list[TextBlock]
     path: str | Path
     given: Any = None
-    answer: Answer | None = None
+    answer: JobAnswer | None = None
     tries: int = 0
 
     def count(self, reason: Exception) -> None:

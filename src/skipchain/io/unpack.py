@@ -62,8 +62,8 @@ class UnpackedFile(io.RawIOBase):
     >>> UnpackedFile(io.BytesIO(packed), "a.gz", limit=8).readall()
     Traceback (most recent call last):
     ...
-    skipchain.errors.ReadError: a.gz: unpacks to more than 8 bytes, the limit; if that is meant, \
-raise it with max_bytes= (on the command line, --max-bytes)
+    skipchain.io.unpack.TooLargeError: a.gz: unpacks to more than 8 bytes, the limit; if that is \
+meant, raise it with max_bytes= (on the command line, --max-bytes)
     """
 
     def __init__(

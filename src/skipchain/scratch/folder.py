@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Self, cast
@@ -33,6 +34,14 @@ SMALL = 1 << 16  # bytes of an array that is not worth a file
 CHUNK = 1 << 22  # bytes that are written at once
 FULL = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG")}
 STATUS = Path("/proc/self/statm")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """About how many bytes a training takes of disk and of memory."""
+
+    disk: int
+    memory: int
 
 
 class Scratch(Room):

@@ -158,7 +158,7 @@ def train(
         str | None,
         option(
             options.LEARNING,
-            "Learn more data than memory holds, by files in this folder; they are gone at the end.",
+            "Learn more data than memory holds, by files in this folder.",
             metavar="FOLDER",
         ),
     ] = None,
@@ -209,12 +209,12 @@ def train(
         checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept,
         scratch_of(scratch, auto=auto, cluster=cluster) as room,
     ):
-        estimator.check(scratch=room)
+        if room is not None:
+            estimator.check(scratch=room)
         data = read_data(elsewhere, files, dev, left_out, how, room)
         begin_with = None if start is None else load(start).model
         fitting = {**data.fitting, "start": begin_with, "checkpoint": kept}
-        checked = {name: value for name, value in fitting.items() if name != "cluster"}
-        estimator.check(**checked)
+        estimator.check(**{name: own for name, own in fitting.items() if name != "cluster"})
         data.tell_needs(estimator, settings, quiet=quiet)
         searched: dict[str, Any] = {}
         with (

@@ -25,7 +25,7 @@ from skipchain.learn.resuming import Keeping
 from skipchain.learn.saved_state import StateKeeper
 from skipchain.learn.solvers import LBFGS, Automatic, Solver, as_solver, with_settings
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
-from skipchain.models.base.from_disk import gathered, require_local
+from skipchain.models.base.from_disk import expected_need, gathered, require_local
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels, label_column
 from skipchain.models.base.labelled import labelled
 from skipchain.models.base.model import BEAM, AnyModel
@@ -41,7 +41,7 @@ from skipchain.models.base.parameters import (
 from skipchain.models.base.progress import Progress
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.parallel import Workers
-from skipchain.scratch.folder import Scratch
+from skipchain.scratch.folder import Need, Scratch
 
 CONSTRAINTS = ("decoding", "training", "none")
 LONGEST_VALUE = 200  # characters of a parameter that are shown
@@ -375,6 +375,10 @@ class BaseEstimator(ABC):
             )
         if templates is not None:
             require_local(templates)
+
+    def expected_need(self, corpus: Corpus) -> Need:
+        """About what learning from a corpus in a scratch folder will take of disk and memory."""
+        return expected_need(self, corpus)
 
     @abstractmethod
     def _train(self, task: TrainingTask) -> Fitted:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.solvers import LBFGS
-from skipchain.scratch.folder import Scratch
+from skipchain.scratch.folder import Need, Scratch
 from skipchain.scratch.gathering import gather
 
 if TYPE_CHECKING:
@@ -40,14 +39,6 @@ def _corpora(blocks: Iterable[Any]) -> Iterator[Corpus]:
         if not isinstance(block, Corpus):
             raise CorpusError(f"{WANTED}; block {number} is of type {type(block).__name__}")
         yield block
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """About how many bytes a training takes of disk and of memory."""
-
-    disk: int
-    memory: int
 
 
 SAMPLE = 20_000  # tokens
