@@ -18,11 +18,11 @@ class FakeRay:
     def __init__(self, running=(), processors=4, version=connection.__version__, answers=True):
         self.running, self.processors, self.version = running, processors, version
         self.answers = answers
-        self.done = []
+        self.done, self.connected = [], "here" in running
         self.exceptions = SimpleNamespace(GetTimeoutError=TimeoutError)
 
     def is_initialized(self):
-        return "here" in self.running
+        return self.connected
 
     def init(self, address, **how):
         self.done.append(f"init {address}")
@@ -30,9 +30,11 @@ class FakeRay:
             raise ConnectionError("none")
         if address.startswith("ray://") and "head" not in self.running:
             raise ConnectionError("Ray Client connection timed out.\nand more lines")
+        self.connected = True
 
     def shutdown(self):
         self.done.append("shutdown")
+        self.connected = False
 
     def cluster_resources(self):
         return {"CPU": self.processors}
