@@ -200,6 +200,16 @@ def unreachable(address: str, reason: str) -> ClusterError:
     return ClusterError(f"cannot reach the cluster at {address}: {first}; {ADVICE}")
 
 
+def first_line(error: Exception) -> str:
+    """What an error of Ray says, without its report.
+
+    >>> first_line(ConnectionError("The server is gone.\\nand more lines"))
+    'The server is gone'
+    """
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
+
+
 def import_ray() -> ModuleType:
     """Ray, or an error that says how to have it."""
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skipchain.cluster.connection import Cluster, ClusterError
+from skipchain.cluster.connection import Cluster, ClusterError, first_line
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.io.scanning.blocks import TextBlock
 from skipchain.modelfile import load_model, save
@@ -300,9 +300,3 @@ def received(stream: Any, tagger: Tagger) -> BlockTagger:
     lines = stream.lines and tagger.with_lines(stream.lines)
     labelling: BlockTagger = replace(stream, tagger=tagger, alone=tagger, lines=lines)
     return labelling
-
-
-def first_line(error: Exception) -> str:
-    """What an error of Ray says, without its report."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from skipchain.cluster.connection import Cluster, ClusterError
+from skipchain.cluster.connection import Cluster, ClusterError, first_line
 from skipchain.cluster.shard import Shard, add_up
 from skipchain.errors import SkipchainError
 
@@ -78,14 +78,14 @@ class Team:
             if isinstance(cause, MemoryError):
                 raise ClusterError(f"a worker ran out of memory; {MORE_MEMORY}") from None
             if isinstance(cause, errors.RayError):  # what it was to be given was lost
-                self._reason = _first_line(cause)
+                self._reason = first_line(cause)
                 raise Lost from None
             raise
         except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError) as error:
-            self._reason = _first_line(error)
+            self._reason = first_line(error)
             raise Lost from None
         except (errors.RayError, ConnectionError) as error:
-            raise ClusterError(f"the cluster has gone away: {_first_line(error)}") from None
+            raise ClusterError(f"the cluster has gone away: {first_line(error)}") from None
         return found
 
     def exchange(self, offers: Sequence[Any], method: str) -> tuple[list[Any], list[list[Any]]]:
@@ -139,11 +139,7 @@ class Team:
             try:
                 self._ray.get(member.process.remote())
             except self._ray.exceptions.RayActorError as error:
-                self._reason = _first_line(error)
+                self._reason = first_line(error)
                 self._cluster.check_room()
                 self.members[number] = self._start(number)
                 self.replaced += 1
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
