@@ -29,6 +29,7 @@ DONE, CRASH, HANG, UNCAUGHT = "done", "crashes", "hangs", "uncaught"
 BATCH = 200  # cases a child; a fork takes as long as two or three of them
 SECONDS = 5.0
 MEMORY = 2 << 30  # bytes above what the parent has
+ANSWER = 0.5  # seconds in which a process writes where it is
 PATIENCE = 4  # times as long for a case that waits instead of working
 Work = Callable[[int, Path], str]
 
@@ -96,6 +97,7 @@ class Child:
     def end(self, *, kill: bool = False) -> int:
         """Wait for the process, which is killed if need be: the signal it died of, or 0."""
         if kill:
+            self._ask_where()
             os.kill(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
         self.pipe.close()
@@ -104,6 +106,15 @@ class Child:
         if os.WIFSIGNALED(status):
             return os.WTERMSIG(status)
         return 0 if os.WEXITSTATUS(status) == 0 else -os.WEXITSTATUS(status)
+
+    def _ask_where(self) -> None:
+        """Let the process write where it is, if it has not: it was long in coming up, say."""
+        if _innermost(self.trace):
+            return
+        os.kill(self.pid, signal.SIGALRM)
+        end = time.monotonic() + ANSWER
+        while time.monotonic() < end and not _innermost(self.trace):
+            time.sleep(0.01)
 
 
 def run_cases(
