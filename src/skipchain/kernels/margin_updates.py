@@ -137,7 +137,7 @@ def margin_epoch(
     [P] the step is cost / (δᵀ Σ δ + limit) · Σ δ, and Σ shrinks where δ moved. ``total`` gathers
     seen · step, so that vector − total / seen is the average over all chains (Daumé 2006).
     Positions from fixed[0] to below fixed[1] do not move. The features are expanded.
-    ``second`` is as in `skipchain.kernels.sgd.likelihood_epoch`.
+    ``second`` is as in `skipchain.kernels.sgd.likelihood_steps`.
     """
     labels = tables.state.shape[1]
     longest = _longest(offsets)
